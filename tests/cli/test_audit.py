@@ -97,7 +97,9 @@ def test_bad_answers_are_refused_and_nothing_is_lost(folder):
         (lambda at, line: other[line["label"]], "has two answers"),
     ):
         answered(folder, change)
-        assert words in said(folder, "audit", "record", "audit.json", "to-check.csv", code=2)
+        error = said(folder, "audit", "record", "audit.json", "to-check.csv", code=2)
+        assert words in error
+        assert f"row {lines[0]['row']} " in error  # as the file numbers it
     drawn = {int(line["row"]) for line in lines}
     said(folder, "audit", "start", *START[2:], "--draw-seed", "5", "--out", "other.json")
     said(folder, "audit", "draw", "other.json", "--checks", "30", "--out", "more.csv")
@@ -105,6 +107,20 @@ def test_bad_answers_are_refused_and_nothing_is_lost(folder):
     assert rows - drawn
     assert "was not drawn" in said(folder, "audit", "record", "audit.json", "more.csv", code=2)
     assert (folder / "audit.json").read_bytes() == before
+
+
+def test_rows_of_a_whole_list_are_not_called_confirmed_one_by_one(folder):
+    expected = "confirmed, if none is wrong"
+    assert expected in said(folder, *START)
+    listed = said(folder, *START, "--together", "all", "--out", "all.json")
+    assert "with enough evidence, if none is wrong" in listed
+    assert expected not in listed
+
+
+def test_verify_takes_no_data_for_an_audit_that_it_would_not_look_at(folder):
+    said(folder, *START)
+    error = said(folder, "verify", "audit.json", "--train", "people.csv", code=2)
+    assert "leave --train, --test and --data out" in error
 
 
 def test_an_audit_of_data_that_changed_since_is_refused(folder):

@@ -69,6 +69,16 @@ def test_a_sample_is_drawn_without_replacement_from_all_rows_and_again_with_its_
     assert json.loads(every)["drawn"] == list(range(1, 161))
 
 
+def test_a_sample_is_not_the_rows_that_are_held_out_with_the_same_seed(folder):
+    drawn(folder, 40)
+    with (folder / "to-check.csv").open(newline="") as file:
+        checked = {int(line["row"]) for line in csv.DictReader(file)}
+    said(folder, "certify", *DATA, "--out", "rows.csv")
+    tested = set(pd.read_csv(folder / "rows.csv")["row"])
+    assert len(tested) == 16
+    assert len(tested & checked) < 10
+
+
 def test_every_row_is_drawn_about_as_often_as_any_other(folder):
     times = np.zeros(160)
     for seed in range(40):
@@ -211,3 +221,19 @@ def test_rows_without_a_label_are_refused(folder):
     frame.loc[4, "hired"] = None
     frame.to_csv(folder / "people.csv", index=False)
     assert "missing in row 5" in said(folder, "sample", "draw", *DATA, code=2)
+
+
+def test_certificates_of_corrected_labels_are_verified_with_a_corrected_file(folder):
+    lines = drawn(folder, 80)
+    lines = answered(folder, other)
+    words = ("certify", *DATA, "--sampled", "to-check.csv", "--certificates", "c.json")
+    done = unswayed_here(*words, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    rows = [lines[at]["row"] for at in (3, 11)]
+    assert f"(rows {rows[0]}, {rows[1]})" in " ".join(done.stderr.split())
+    table = pd.read_csv(folder / "people.csv")
+    table.loc[[int(row) - 1 for row in rows], "hired"] = [
+        lines[at]["checked_label"] for at in (3, 11)
+    ]
+    table.to_csv(folder / "corrected.csv", index=False)
+    said(folder, "verify", "c.json", "--train", "corrected.csv")

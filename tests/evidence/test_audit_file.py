@@ -43,9 +43,11 @@ def path(tmp_path):
 
 
 @pytest.mark.parametrize("together", ["each", "all", "discoveries"])
-def test_a_saved_audit_goes_on_as_if_it_had_never_stopped(path, together):
+def test_a_saved_audit_goes_on_as_if_it_had_never_stopped(path, tmp_path, together):
     audit = audited(path, together)
-    again = LabelAudit.load(path, fitted(), TESTS)
+    copy = tmp_path / "copy.json"
+    copy.write_bytes(path.read_bytes())
+    again = LabelAudit.load(copy, fitted(), TESTS)
     np.testing.assert_array_equal(again.e_values, audit.e_values)
     np.testing.assert_array_equal(again.confirmed, audit.confirmed)
     assert len(again.wrong)
@@ -119,6 +121,32 @@ def test_a_label_answered_differently_by_two_people_is_an_error_and_nothing_is_l
     with pytest.raises(InputError, match=f"row {row} has two answers, 'no' and 'yes'"):
         audit.merge(other)
     assert path.read_bytes() == before
+
+
+def test_two_who_write_to_one_file_do_not_draw_the_same_labels_twice(path):
+    audit = audited(path)
+    other = LabelAudit.load(path, fitted(), TESTS)
+    drawn = audit.draw(5)
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="was changed since it was read"):
+        other.draw(5)
+    assert path.read_bytes() == before
+    audit.record(drawn, truth()[drawn])
+    assert not len(LabelAudit.load(path, fitted(), TESTS).waiting)
+
+
+def test_a_file_with_a_label_drawn_or_answered_twice_is_refused(path):
+    audit = audited(path)
+    row = int(audit.draw(1)[0])
+    audit.record(row, "no")
+    *lines, drawn, said = path.read_bytes().split(b"\n")[:-1]
+    for more, why in (
+        ([drawn], "a label was drawn twice"),
+        ([said.replace(b'"no"', b'"yes"')], f"row {row} has two answers, 'no' and 'yes'"),
+    ):
+        path.write_bytes(b"\n".join([*lines, drawn, said, *more, b""]))
+        with pytest.raises(InputError, match=why):
+            LabelAudit.load(path, fitted(), TESTS)
 
 
 def test_draws_of_two_copies_do_not_add_up(path, tmp_path):

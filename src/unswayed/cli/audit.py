@@ -169,7 +169,7 @@ def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
         terminal.say(f"change if only the labels found wrong so far are corrected: rows {named}")
     terminal.say()
     terminal.table(
-        ["further checks", "confirmed, if none is wrong", ""],
+        ["further checks", f"{facts['gained']}, if none is wrong", ""],
         [
             [f"{each['checks']:,}", f"{each['rows']:,.0f}", percent(each["rows"] / facts["rows"])]
             for each in facts["expected"]

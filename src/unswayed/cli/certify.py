@@ -133,6 +133,8 @@ def certify(train: str, options: CertifyOptions) -> int:
             proofs, study.scheme.studies(study), strict=False
         ):  # none, or one per model
             remarks.append(checking_time(save_certificates(part, part.certificates, path)))
+        if proofs and study.request.stated is not None:
+            remarks.append(study.request.stated.to_verify(study.request))
         if report is not None and page is not None:
             write_text(report, page)
         introduce(terminal, filter(None, (*study.notes, *remarks, *study.last_notes())), facts)

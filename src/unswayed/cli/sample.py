@@ -35,7 +35,9 @@ def draw(train: Path, options: SampleDrawOptions) -> int:
             f"--checks {options.checks:,} is more than the {n_rows:,} rows of {train}; pass at "
             "most as many"
         )
-    rows = np.sort(np.random.default_rng(options.seed).permutation(n_rows)[: options.checks])
+    # Another stream than that of `--holdout`: with the same seed, it is not the test rows again.
+    order = np.random.default_rng((options.seed, _STREAM)).permutation(n_rows)
+    rows = np.sort(order[: options.checks])
     some = table.take(pa.array(rows))
     texts = [target.as_text(each) for each in target.encode(some.column(target.label)).tolist()]
     beside = {POPULATION: [n_rows] * len(rows)}
@@ -114,6 +116,7 @@ def _labels(request: Request) -> tuple[pa.Table, Target]:
     return table, target
 
 
+_STREAM = 1  # not 0: (seed, 0) seeds the same stream as the bare seed
 _OWN = ("--checks", "--seed", "--out", "--output", "--confidence")
 _FLAGS = ("--json", "--quiet", "--no-escape-formulas", "--escape-formulas")
 

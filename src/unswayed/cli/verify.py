@@ -43,6 +43,12 @@ def verify(certificates: Path | None, options: VerifyOptions) -> int:
         raise InputError("name the certificate file, for example unswayed verify c.json")
     terminal = Terminal(options.output)
     if _is_audit(certificates):
+        if options.train or options.test or options.data:
+            raise InputError(
+                f"{certificates} is the file of a label audit, which is checked by itself: its "
+                "draws and e-values, not whether the data are those it was started with; leave "
+                "--train, --test and --data out. unswayed audit status compares it with the data"
+            )
         return _audit(terminal, certificates)
     try:
         report = check(

@@ -167,6 +167,11 @@ class LabelAudit:
         return drawn[[row not in self._answers for row in drawn.tolist()]]
 
     @property
+    def answers(self) -> dict[int, Any]:
+        """What was recorded of labels, by training row."""
+        return dict(self._answers)
+
+    @property
     def n_counted(self) -> int:
         """How many draws count: those before the first one that has no answer yet."""
         return self._counted
@@ -352,7 +357,7 @@ them, on average over audits like this one"
         for row, answer in zip(rows.tolist(), answers, strict=True):
             read = self._read(row, answer)
             if row in found.answers and found.answers[row] != read.known:
-                raise _twice(row, found.answers[row], read.known)
+                raise audit_file.twice(row, found.answers[row], read.known)
             self._put(found, row, read)
         self._take(found)
 
@@ -378,7 +383,7 @@ them, on average over audits like this one"
         """Take answers that were read, write them, and count what can be counted."""
         for row, answer in found.answers.items():
             if row in self._answers and self._answers[row] != answer:
-                raise _twice(row, self._answers[row], answer)
+                raise audit_file.twice(row, self._answers[row], answer)
         new = found.without(self._answers)
         if not new.answers:
             return
@@ -503,7 +508,7 @@ them, on average over audits like this one"
         LabelAudit
             As it was when the file was written.
         """
-        header, lines = audit_file.read(Path(path))
+        header, lines, length = audit_file.read(Path(path))
         settings = {name: header[name] for name in ("risk", "together", "seed")}
         audit: LabelAudit = model.label_audit(X, **settings, **options)
         audit_file.check_same(audit.file.header, header, Path(path))
@@ -514,7 +519,7 @@ them, on average over audits like this one"
         certain = audit_file.unpacked(header["certain"], np.int64).astype(bool)
         audit._capital = Capital(audit._audited, audit.risk, audit.together, certain)
         audit._replay(header, lines, Path(path))
-        audit.file.path = Path(path)
+        audit.file.goes_on(Path(path), length)
         return audit
 
     def merge(self, path: str | PathLike[str]) -> None:
@@ -525,7 +530,7 @@ them, on average over audits like this one"
         path : path
             A file that began as a copy of this audit's.
         """
-        header, lines = audit_file.read(Path(path))
+        header, lines, _ = audit_file.read(Path(path))
         self._replay(header, lines, Path(path))
 
     def _replay(self, header: dict[str, Any], lines: list[dict[str, Any]], path: Path) -> None:
@@ -538,10 +543,16 @@ them, on average over audits like this one"
                     f"{path}: labels were drawn there and here after the files were copied, and "
                     "draws of two copies do not add up: draw in one, and copy that"
                 )
+        names = [row for batch in drawn for row in batch.labels]
+        if len(set(names)) < len(names):
+            raise InputError(
+                f"{path}: a label was drawn twice, which an audit never does: two programs wrote "
+                "to this file at once, or it was changed by hand; go on with an earlier copy"
+            )
         found = Findings.all([each for each in read if isinstance(each, Findings)])
         for row, answer in found.answers.items():
             if self._answers.get(row, answer) != answer:
-                raise _twice(row, self._answers[row], answer)
+                raise audit_file.twice(row, self._answers[row], answer)
         for batch in drawn[len(self._batches) :]:
             self.file.append(batch.line())
             self._batches.append(batch)
@@ -552,10 +563,3 @@ def _listed(labels: Any) -> list[Any]:
     if isinstance(labels, str) or not hasattr(labels, "__len__"):
         return [labels]
     return list(labels)
-
-
-def _twice(row: int, one: Any, other: Any) -> InputError:
-    return InputError(
-        f"the label of training row {row} has two answers, {one!r} and {other!r}; settle which is "
-        "right. Nothing that was recorded before is lost"
-    )

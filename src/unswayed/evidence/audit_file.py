@@ -84,6 +84,9 @@ class Findings:
         """Return what several recordings found."""
         found = cls()
         for part in parts:
+            for row, answer in part.answers.items():
+                if found.answers.get(row, answer) != answer:
+                    raise twice(row, found.answers[row], answer)
             found.answers.update(part.answers)
             found.moved.update(part.moved)
         return found
@@ -114,33 +117,54 @@ class AuditFile:
         self.header = {"format": FORMAT, "version": _VERSION} | header
         self._lines = [self.header]
         self.path: Path | None = None
+        self._length = 0  # of the file, as far as it is known here
+
+    def goes_on(self, path: Path, length: int) -> None:
+        """Add later lines to a file that was read, of so many bytes without a line cut short."""
+        self.path, self._length = path, length
 
     def append(self, line: dict[str, Any]) -> None:
         """Add a line: to the file before anything else, so that it knows all that was recorded."""
         if self.path is not None:
             with self.path.open("r+b") as file:
                 # What a crash left of a line that was being written.
-                text = file.read()
-                file.truncate(text.rfind(b"\n") + 1)
-                file.seek(0, os.SEEK_END)
+                end = file.read().rfind(b"\n") + 1
+                if end != self._length:
+                    raise InputError(
+                        f"{self.path} was changed since it was read here, by somebody else who "
+                        "drew or recorded: nothing was added to it, and nothing in it is lost; "
+                        "read the file again, and repeat this"
+                    )
+                file.truncate(end)
+                file.seek(end)
                 file.write(_text(line))
                 file.flush()
                 os.fsync(file.fileno())
+                self._length = file.tell()
         self._lines.append(line)
 
     def save(self, path: Path) -> None:
         """Write all lines, and add later ones to that file."""
         with atomic_write(path) as beside:
-            beside.write_bytes(b"".join(map(_text, self._lines)))
-        self.path = path
+            text = b"".join(map(_text, self._lines))
+            beside.write_bytes(text)
+        self.goes_on(path, len(text))
+
+
+def twice(row: int, one: Any, other: Any) -> InputError:
+    """Return the error for a label that has two answers."""
+    return InputError(
+        f"the label of training row {row} has two answers, {one!r} and {other!r}; settle which is "
+        "right. Nothing that was recorded before is lost"
+    )
 
 
 def _text(line: dict[str, Any]) -> bytes:
     return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the header and the other lines of a file, without a last one that was cut short."""
+def read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
+    """Return the header and other lines, without a last one that was cut short, and their bytes."""
     if not path.is_file():
         raise InputError(f"there is no file {path}; check the name and the folder")
     whole = path.read_bytes().split(b"\n")[:-1]
@@ -155,7 +179,7 @@ def read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         ) from None
     if header["version"] != _VERSION:
         raise InputError(f"{path} was written by another version of unswayed; use that one")
-    return header, lines
+    return header, lines, sum(len(line) + 1 for line in whole)
 
 
 def check_same(mine: dict[str, Any], other: dict[str, Any], path: Path) -> None:

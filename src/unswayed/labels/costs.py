@@ -176,9 +176,10 @@ class Cost(Statement):
         """Return the cost of errors that have a probability each, independently of one another.
 
         A label that is wrong with probability p costs log((1 - p) / p), the logarithm of the odds
-        against it; one that is at least as likely wrong as right costs nothing. Sets of labels
-        within a surprise of 10, say, are at most e¹⁰, about 22,000, times less likely to be the
-        wrong ones than the likeliest set is.
+        against it; one that is at least as likely wrong as right costs nothing. A surprise of 10,
+        say, covers all sets of labels that are at most e¹⁰, about 22,000, times less likely to be
+        the wrong ones than the likeliest set is, and, if labels are likelier wrong than right, also
+        sets without these.
 
         Parameters
         ----------

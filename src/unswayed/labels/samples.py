@@ -256,8 +256,7 @@ def class_named(answer: Any, known: NDArray[Any], row: int) -> Any:
             return found[0]
     named = " or ".join(repr(value) for value in known.tolist())
     raise InputError(
-        f"the answer for row {row} is {answer!r}, which is none of the classes: say {named}, or "
-        "leave it empty if the label was not checked"
+        f"the answer for row {row} is {answer!r}, which is none of the classes: say {named}"
     )
 
 

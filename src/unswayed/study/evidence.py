@@ -42,14 +42,22 @@ def answers_of(study: Study, audit: LabelAudit, paths: Sequence[Path]) -> dict[i
             f"{', '.join(map(str, paths))}: no label was checked; fill in the column "
             "checked_label, with the label as it should be"
         )
-    drawn = set(audit.drawn.tolist())
+    drawn, known = set(audit.drawn.tolist()), audit.answers
+    told = {at: UNKNOWN if math.isnan(each.label) else each.label for at, each in found.items()}
     for at, answer in found.items():
         if at not in drawn:
             raise InputError(
                 f"row {answer.row:,} was not drawn by this audit, so that its answer proves "
                 "nothing here; nothing was recorded. Leave it out"
             )
-    return {at: UNKNOWN if math.isnan(each.label) else each.label for at, each in found.items()}
+        if known.get(at, told[at]) != told[at]:
+            before = UNKNOWN if known[at] == UNKNOWN else study.target.as_text(known[at])
+            raise InputError(
+                f"row {answer.row:,} has two answers, {before!r} before and {answer.text!r} now; "
+                "settle which is right. Nothing that was recorded before is lost, and nothing of "
+                "these files was recorded"
+            )
+    return told
 
 
 def audit_facts(study: Study, audit: LabelAudit) -> dict[str, Any]:
@@ -64,6 +72,7 @@ def audit_facts(study: Study, audit: LabelAudit) -> dict[str, Any]:
         "together": audit.together,
         "claim": audit.claim,
         "rows": len(numbers),
+        "gained": "with enough evidence" if audit.together == "all" else "confirmed",
         "confirmed": int(audit.confirmed.sum()),
         "reached": int(reached.sum()),
         "refuted": [{"row": row} for row, so in zip(numbers, refuted, strict=True) if so],

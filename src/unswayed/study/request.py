@@ -283,6 +283,10 @@ class Stated(ABC):
         """Return labels of rows of the training file, those that were checked as they should be."""
         return labels
 
+    def to_verify(self, request: "Request") -> str | None:
+        """Say what else the training file needs before certificates can be checked against it."""
+        return None
+
 
 Loaded: TypeAlias = tuple[pa.Table, IntArray]
 """Rows of a file, and their numbers in it, from 1."""

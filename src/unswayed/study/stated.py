@@ -140,8 +140,8 @@ class ByCost(Stated):
             return f"{errors()}, and each costs what column {name} says"
         return (
             f"{errors()}, each with the probability p in column {name}, which costs "
-            "log((1 - p) / p): a cost of c stands for sets of wrong labels that are e^c times less "
-            "likely than the likeliest set"
+            "log((1 - p) / p), and nothing where p is above a half: a cost of c covers all sets of "
+            "wrong labels that are at most e^c times less likely than the likeliest set"
         )
 
 
@@ -185,9 +185,10 @@ class Term:
         why = f" ({text} of all training rows)" if "%" in text else ""
         if self.sample is not None:
             wrong, checked = self.sample
+            were = "was" if wrong == 1 else "were"
             why = (
                 f" (with {100 * confidence:g} % confidence, because {wrong:,} of {checked:,} "
-                f"labels checked at random among {self.population:,} were wrong)"
+                f"labels checked at random among {self.population:,} {were} wrong)"
             )
         where = "in all other rows" if self.expression == REST else f"where {self.expression}"
         return f"{where}, up to {labels(count)}{why}: {errors(self.direction)}"
@@ -233,7 +234,7 @@ class InParts(Stated):
                     f"part of --bias ({', '.join(f'{each:,}' for each in counts)}), so that these "
                     "say nothing; pass a larger cap, or smaller budgets of the parts"
                 )
-            text, total = f"{self.cap.text} of {text}", min(total, int(self.cap.value))
+            text, total = f"{text}, {self.cap.text} in all", min(total, int(self.cap.value))
         return replace(request, stated=self, budgets=(Budget(text, total),))
 
     def _masks(self, table: pa.Table) -> list[BoolArray]:
@@ -391,7 +392,12 @@ class Checked:
     wrong: int  # with those that nobody can tell
     # By row, where it is known: the label as it should be, and whether the file has another
     answers: Mapping[int, float] = field(default_factory=dict)
-    corrected: int = 0  # of the wrong ones, those that are known now
+    changed: tuple[int, ...] = ()  # rows of the wrong ones whose label is known now
+
+    @property
+    def corrected(self) -> int:
+        """How many wrong labels are known now."""
+        return len(self.changed)
 
     def sentence(self, count: int, confidence: float) -> str:
         """Say how many labels may be wrong, and why."""
@@ -434,6 +440,17 @@ class BySample(Stated):
         """Return the rows whose label is not known."""
         assert self.found is not None  # noqa: S101  (the file was read)
         return ~np.isin(rows[1], list(self.found.answers))
+
+    def to_verify(self, request: Request) -> str | None:
+        """Say which labels of the training file `unswayed verify` needs corrected."""
+        if self.found is None or not self.found.changed:
+            return None
+        rows = ", ".join(map(str, self.found.changed))
+        return (
+            "certificates are about corrected labels: for unswayed verify --train, copy "
+            f"{request.train.name} and correct column {shorten(request.label)!r} in what "
+            f"{self.sample} says is wrong (row{'s' if len(self.found.changed) > 1 else ''} {rows})"
+        )
 
     def corrected(self, labels: FloatArray, numbers: IntArray) -> FloatArray:
         """Return labels, those that were checked as they should be."""
@@ -488,7 +505,8 @@ def read_sample(path: Path, request: Request, target: Target, every: pa.Table) -
             "list with unswayed sample draw"
         )
     answers: dict[int, float] = {}
-    wrong = unknown = 0
+    changed: list[int] = []
+    unknown = 0
     for line in lines:
         row, text = _row(path, line, every.num_rows, request), (line[ANSWER] or "").strip()
         if row in answers or not text:
@@ -502,9 +520,11 @@ def read_sample(path: Path, request: Request, target: Target, every: pa.Table) -
         _check_label(path, row, line["label"], target.as_text(given), request)
         answers[row] = math.nan if text == UNKNOWN else label_of(request, target, row, text, path)
         unknown += text == UNKNOWN
-        wrong += answers[row] != given  # NaN is no label
+        if text != UNKNOWN and answers[row] != given:
+            changed.append(row)
     known = {row: label for row, label in answers.items() if not math.isnan(label)}
-    return Checked(every.num_rows, len(lines), wrong, known, wrong - unknown)
+    wrong = len(changed) + unknown
+    return Checked(every.num_rows, len(lines), wrong, known, tuple(changed))
 
 
 def _row(path: Path, line: dict[str, str], n_rows: int, request: Request) -> int:

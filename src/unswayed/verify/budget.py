@@ -355,7 +355,8 @@ class Budget:
         of = f"of the {n_movable:,} that can move ({counted(n_rows, 'label')} in all)"
         if self.cluster is not None:
             sizes = np.bincount(self.cluster)
-            yield f"wrong labels: all labels of at most {self.said:,} clusters at once, {of}"
+            many = f"{self.said:,} cluster{'' if self.said == 1 else 's'}"
+            yield f"wrong labels: all labels of at most {many} at once, {of}"
             yield from told("  labels of a cluster", sizes[sizes > 0].tolist(), "cluster")
         elif self.kind == "total":
             yield f"wrong labels: changes that add up to at most {self.said!r}, signs apart, {of}"
