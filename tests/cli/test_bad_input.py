@@ -56,9 +56,6 @@ CASES = {
     "parts with a direction among three classes": (
         csv(GOOD), ("--label", "city", "--bias", "education < 12: 3 up"), ["up or down in --bias"],
     ),
-    "three classes in pieces": (
-        csv(GOOD), ("--label", "city", "--in-pieces"), ["3 classes", "--positive"],
-    ),
     "a shift of three classes": (
         csv(GOOD), ("--label", "city", "--shift", "3"), ["3 classes", "--shift"],
     ),

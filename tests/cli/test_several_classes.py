@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.multiclass import OneVsRestClassifier
 
 from tests.commands import unswayed_here
 from tests.effort import some
@@ -257,3 +258,24 @@ def test_what_is_about_one_score_is_refused_by_name(folder, command):
     done = run(folder, *command.split(), "jobs.csv", "--label", "decision", code=2)
     assert f"unswayed {command} does not go with the 3 classes" in done.stderr
     assert "--positive interview" in done.stderr
+
+
+def test_rows_in_pieces_are_refused_with_what_to_pass(folder):
+    done = run(folder, *ASK, "--in-pieces", code=2)
+    assert "reading training rows in pieces does not go with the 3 classes" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "model", [RidgeClassifier(alpha=1.0), OneVsRestClassifier(LogisticRegression(C=0.01))]
+)
+def test_a_page_from_python_says_what_turns_into_what(tmp_path, model):
+    train, rows = jobs(), jobs(40, seed=9)
+    made = CertifiedClassifier(model, bias=LabelBias.flips(budget=6))
+    made.fit(features(train, train), train["decision"])
+    certs = made.certify(features(rows, train))
+    certs.report(tmp_path / "page.html", table=rows, groups=["city"], y_true=rows["decision"])
+    page = (tmp_path / "page.html").read_text().split("<main", 1)[1].split("</main>")[0]
+    assert "may really be another class" in page
+    assert ("Which class turns into which" in page) == (certs.verdict == "not-robust").any()
+    for word in ("the other class", "both classes", "threshold", "AUC"):
+        assert word not in page

@@ -126,10 +126,7 @@ def test_every_key_of_an_answer_is_documented(page, kind):
 
 # Answers that golden files do not have: the options of small commands.
 OTHERS = {
-    "certify": [
-        "certify --noise 5% --holdout 12 --alpha 1",
-        "certify --holdout 12 --alpha 1 --label city --budget 20",
-    ],
+    "certify": ["certify --noise 5% --holdout 12 --alpha 1"],
     "review plan": ["review plan --labels 2 --holdout 12 --error-rate 5% --alpha 1"],
     "witness": [
         "witness --in-pieces --alpha 1 --row 43",

@@ -346,7 +346,8 @@ def check_bias(request: Request, target: Target, *, certified: bool) -> None:
             raise InputError(
                 f"the label {shorten(target.label)!r} is a number, so say how far it may be "
                 "off: pass --shift 2000, --shift 0:2000 for labels that are too low, or "
-                "--shift 5% for a share of each"
+                "--shift 5% for a share of each; or --task classification if its numbers are "
+                "classes"
             )
         if request.log and not request.shift.relative:
             raise InputError(

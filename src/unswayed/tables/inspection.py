@@ -204,10 +204,6 @@ def _of_label(name: str, rows: ValueCounts, *, number: bool) -> Caveat:
     ways = f"pass {in_shell('--positive', texts[-1])}, say, to tell one of them from the rest"
     said = f"has {len(texts):,} classes ({named}), and at most {MOST_CLASSES} are told apart"
     if number:
-        ways = (
-            f"pass --task classification if they are classes, {in_shell('--positive', texts[-1])}"
-        )
-        ways += ", say, to tell one of these from the rest"
         said = (
             f"holds {len(texts)} different whole numbers ({named}) and is used as a number, not "
             "as classes"
