@@ -325,7 +325,7 @@ def test_a_vote_that_scikit_learn_rounds_to_a_tie_is_named():
     # 1 against three times the double below 1/3, which scikit-learn's sum rounds to 1.
     X, y = [[1.0], [3.0], [-3.0], [3.0]], [1, 0, 0, 0]
     model = classifier(KNeighborsClassifier(4, weights="distance"), budget=1).fit(X, y)
-    with pytest.warns(SolverPrecisionWarning, match="votes are equal up to the rounding"):
+    with pytest.warns(SolverPrecisionWarning, match="equal there up to the rounding"):
         certs = model.certify([[0.0]], resolve="exact")
     assert certs.prediction[0] == 1
     assert model.predict([[0.0]])[0] == 0

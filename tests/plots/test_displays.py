@@ -66,6 +66,7 @@ def test_every_group_has_a_curve_of_its_own_rows(certs, rows):
 def test_a_row_that_nothing_is_known_of_is_robust_at_no_budget():
     class Half:
         minimum_budget = np.array([np.nan, np.inf])
+        unit = "labels"
 
     _, percent = points(RobustnessCurveDisplay.from_certificates(Half()).line_)
     assert percent.tolist() == [50.0]

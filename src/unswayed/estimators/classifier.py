@@ -18,6 +18,8 @@ from unswayed.models.candidates import Chosen
 from unswayed.models.families import family_of
 from unswayed.models.steps import final_estimator
 
+_DIFFERENT = 10  # so many labels that all differ are no classes
+
 
 class CertifiedClassifier(ClassifierMixin, Reviewable):
     """A binary classifier whose predictions come with proofs.
@@ -156,7 +158,7 @@ LinearSmoother, PartitionedClassifier, or a Pipeline that ends in one
                 "Only binary classification is supported for it; use RidgeClassifier, or Ridge, "
                 "KernelRidge or a smoother, which are trained on one column per class"
             )
-        if len(classes) == len(labels):
+        if len(classes) == len(labels) > _DIFFERENT:
             raise InputError(
                 f"every one of the {len(labels)} labels is a class of its own, so that there is "
                 "nothing to learn; for numbers use CertifiedRegressor"

@@ -202,6 +202,11 @@ _SINGLE_LABELS = (
     "{what} looks at single labels and at what they do to many rows at once, and the training "
     "rows are in pieces; fit on rows that are in memory, a sample of them, say"
 )
+_OF_VOTES = (
+    "{what} looks at what single labels do to many rows at once, which is not known of the "
+    "members of a PartitionedClassifier; certify(X) works, and so does {what} of a "
+    "RidgeClassifier on the same rows"
+)
 _REFUSALS: dict[tuple[str, ...], str] = {
     ("classes", "decisions"): (
         "{what} says what must stay the same of one score, and three or more classes have one "
@@ -240,11 +245,7 @@ _REFUSALS: dict[tuple[str, ...], str] = {
         "{what} is for models such as LogisticRegression; for votes, exhaustive=1 of the "
         "PartitionedClassifier tries every label of every partition, which decides more rows"
     ),
-    ("votes", "joint"): (
-        "{what} looks at what single labels do to many rows at once, which is not known of the "
-        "members of a PartitionedClassifier; certify(X) works, and so does {what} of a "
-        "RidgeClassifier on the same rows"
-    ),
+    **{("votes", each): _OF_VOTES for each in ("evidence", "joint", "together")},
     ("votes", "files"): (
         "a certificate file is checked without training anything, and how members vote is only "
         "seen by training them again; certify(X).to_frame() has the verdicts"

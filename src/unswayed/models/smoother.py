@@ -84,7 +84,7 @@ class LinearSmoother(RegressorMixin, BaseEstimator):
             accept_sparse="csr",
             y_numeric=True,
             dtype=np.float64,
-            multi_output=np.ndim(y) > 1 and np.shape(y)[1] > 1,
+            multi_output=np.asarray(y).ndim > 1 and np.asarray(y).shape[1] > 1,
         )
         if not (callable(self.influence) or self.influence == "precomputed"):
             raise InputError(

@@ -188,7 +188,9 @@ class VotesLearner(Learner):
             family.codes,
             (low + high) / 2 if family.threshold is None else family.threshold,
             member,
-            constant=linear and bool(getattr(final, "fit_intercept", False)),
+            # Neighbours say the mean of their labels.
+            constant=linear
+            and bool(getattr(final, "fit_intercept", getattr(learner, "sparse", False))),
             training=training,
             own=family.scores(final, training) if member is part.member else None,
         )

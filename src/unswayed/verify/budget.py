@@ -426,7 +426,11 @@ Read = dict[str, Any]
 def read_moves(given: dict[str, Any], n_rows: int, where: str) -> Moves:
     """Return labels that a file names."""
     up, down = (row_numbers(given[way], n_rows, n_rows, where) for way in ("up", "down"))
-    shares = vector(given["shares"], len(up) + len(down), where) if "shares" in given else None
+    shares = (
+        vector(given["shares"], len(up) + len(down), f"shares of {where}")
+        if "shares" in given
+        else None
+    )
     return Moves(up, down, shares)
 
 
