@@ -448,3 +448,12 @@ def test_columns_that_say_what_a_budget_is_are_no_features(folder):
     bare = ("people.csv", "--label", "hired", "--ignore", "salary,price,doubt")
     facts = json.loads(asked(folder, "certify", *bare, "--clusters", "annotator", "--json"))
     assert {each["column"]: each["role"] for each in facts["columns"]}["annotator"] == "ignored"
+
+
+def test_a_page_does_not_say_that_any_labels_may_be_wrong_where_parts_have_limits(folder):
+    asked(folder, "certify", *HIRED, "--bias", PARTS, "--report", "parts.html")
+    page = (folder / "parts.html").read_text()
+    assert "each set of them within its limit" in page
+    assert "Each set of labels has a limit of its own" in page
+    asked(folder, "certify", *HIRED, "--budget", "3", "--report", "any.html")
+    assert "Each set of labels has a limit of its own" not in (folder / "any.html").read_text()

@@ -168,8 +168,9 @@ def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
         named = ", ".join(f"{each['row']:,}" for each in facts["refuted"][:_NAMED])
         terminal.say(f"change if only the labels found wrong so far are corrected: rows {named}")
     terminal.say()
+    gained = "with enough evidence" if facts["together"] == "all" else "confirmed"
     terminal.table(
-        ["further checks", f"{facts['gained']}, if none is wrong", ""],
+        ["further checks", f"{gained}, if none is wrong", ""],
         [
             [f"{each['checks']:,}", f"{each['rows']:,.0f}", percent(each["rows"] / facts["rows"])]
             for each in facts["expected"]

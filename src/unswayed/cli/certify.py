@@ -128,13 +128,7 @@ def certify(train: str, options: CertifyOptions) -> int:
             )
         if out is not None:
             write_table(out, _answer_table(study), escape=options.escape_formulas)
-        remarks = []
-        for path, part in zip(
-            proofs, study.scheme.studies(study), strict=False
-        ):  # none, or one per model
-            remarks.append(checking_time(save_certificates(part, part.certificates, path)))
-        if proofs and study.request.stated is not None:
-            remarks.append(study.request.stated.to_verify(study.request))
+        remarks = _prove(study, proofs)
         if report is not None and page is not None:
             write_text(report, page)
         introduce(terminal, filter(None, (*study.notes, *remarks, *study.last_notes())), facts)
@@ -149,6 +143,17 @@ def certify(train: str, options: CertifyOptions) -> int:
             (without_rows(facts) if no_rows else facts) | study.pass_facts() | {"passed": passed}
         )
         return 0 if passed else 1
+
+
+def _prove(study: Study, proofs: Sequence[Path]) -> list[str | None]:
+    """Write certificates, and return what to say of checking them."""
+    models = study.scheme.studies(study) if proofs else ()
+    remarks = [
+        checking_time(save_certificates(part, part.certificates, path))
+        for path, part in zip(proofs, models, strict=False)
+    ]
+    stated = study.request.stated
+    return remarks if stated is None or not proofs else [*remarks, stated.to_verify(study.request)]
 
 
 def _refuse_in_pieces(given: dict[str, Any]) -> None:

@@ -72,7 +72,6 @@ def audit_facts(study: Study, audit: LabelAudit) -> dict[str, Any]:
         "together": audit.together,
         "claim": audit.claim,
         "rows": len(numbers),
-        "gained": "with enough evidence" if audit.together == "all" else "confirmed",
         "confirmed": int(audit.confirmed.sum()),
         "reached": int(reached.sum()),
         "refuted": [{"row": row} for row, so in zip(numbers, refuted, strict=True) if so],

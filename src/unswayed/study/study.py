@@ -547,7 +547,7 @@ class Study:
             group_sizes={n: scheme.group_sizes(self, n) for n in request.groups if counted},
             three=self.summaries if counted else None,
             unit=self.unit,
-            limited=self.unit == "labels" and not getattr(self.limit, "countable", True),
+            limited=self.unit == "labels" and not counted,
             source=None if self.limit is None else self.limit.source,
             chosen_threshold=request.threshold is not None,
             can_balance=self.can_balance,
