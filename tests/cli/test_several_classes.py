@@ -244,6 +244,12 @@ def test_the_penalty_is_chosen_on_rows_of_all_classes(folder):
     assert "was chosen by 5-fold cross-validation" in facts["alpha_choice"]
 
 
+def test_a_certificate_file_is_proven_from_the_table(folder):
+    run(folder, *ASK, "--budget", "2", "--certificates", "proof.json")
+    checked = run(folder, "verify", "proof.json", "--train", "jobs.csv")
+    assert "0 rejected" in checked.stdout
+
+
 def test_comparisons_trade_offs_and_audits_take_several_classes(folder):
     compared = ("compare", "jobs.csv", "--label", "decision", "--against=--alpha 500")
     assert "get another prediction" in run(folder, *compared).stdout

@@ -425,7 +425,6 @@ def _check_classes(request: Request, target: Target) -> None:
          "--direction" if request.direction else "up or down in --bias",
          "no class is above another", 'say what labels may really be with --to "CLASS: CLASS, …", '
          f"or {versus}"),
-        (request.keep, "--certificates", "certificate files are about one score", either),
     )  # fmt: skip
     for given, what, reason, instead in rules:
         if given:
