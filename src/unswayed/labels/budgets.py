@@ -104,10 +104,7 @@ class Budget:
         return type(other) is type(self)
 
     def taken(self, rows: IntArray) -> "Budget":
-        """Return the same budget for some of the training rows; by default raise `BiasError`.
-
-        Only the budget knows whether it holds anything about single rows.
-        """
+        """Return the same budget for some of the training rows, if it knows about single rows."""
         raise BiasError(
             f"a budget of kind {type(self).__name__} does not say what it is for some of the "
             "training rows; give it a method taken(rows), or pass a number as the budget"
@@ -144,11 +141,7 @@ class Budget:
     def apart(
         self, lower: FloatArray, upper: FloatArray, scale: FloatArray | None = None
     ) -> FloatArray | None:
-        """Return numbers that keep training rows from being merged; None if nothing does.
-
-        Equal training rows are merged, but not those of two parts. `scale` is what the influence
-        of each training row is multiplied by.
-        """
+        """Return numbers that keep equal rows, of influence times `scale`, from being merged."""
         return self._part_of(len(lower)).astype(np.float64)
 
     def _part_of(self, n_rows: int) -> IntArray:
