@@ -8,7 +8,7 @@ from tests.budgets.test_kinds import KINDS, certified
 from tests.effort import some
 from unswayed import Cost, LabelBias, Total, prediction_range
 
-SEEDS = range(some(3, 40))
+SEEDS = range(some(3, 15))
 
 
 class Programme:

@@ -158,10 +158,10 @@ def check(kind, seed):
     return len(seen) > 1, ruled_out, int(np.sum(certs.verdict == "undecided")), len(start)
 
 
-@pytest.mark.parametrize("part", range(some(1, 5)))
+@pytest.mark.parametrize("part", range(some(1, 2)))
 @pytest.mark.parametrize("kind", SEARCHES)
 def test_nothing_is_said_that_some_label_set_refutes(kind, part):
-    count = some(2, 9)
+    count = some(2, 5)
     found = [check(kind, seed) for seed in range(part * count, (part + 1) * count)]
     turned, ruled_out, undecided, rows = (sum(each) for each in zip(*found, strict=True))
     print(f"{turned} of {count} turn, {ruled_out} ruled out, {undecided} of {rows} undecided")

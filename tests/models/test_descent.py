@@ -114,7 +114,7 @@ def test_ranges_and_verdicts_are_those_of_all_refits(estimator):
         assert abs(again - refits[0][row]) > 0.2
 
 
-@pytest.mark.parametrize("seed", range(some(3, 20)))
+@pytest.mark.parametrize("seed", range(some(3, 8)))
 def test_doubles_are_within_their_error_of_rational_arithmetic(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(10, 3)) * 10.0 ** rng.integers(-6, 7, size=3 if seed % 2 else 1)

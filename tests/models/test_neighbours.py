@@ -109,7 +109,7 @@ def judged(near, weight, y):
 
 @pytest.mark.parametrize("block", range(10))
 def test_verdicts_and_minimum_budgets_are_those_of_all_label_sets(block):
-    for seed in range(block * some(4, 50), (block + 1) * some(4, 50)):
+    for seed in range(block * some(4, 15), (block + 1) * some(4, 15)):
         X, y, tests, by_radius, options, budget, rounds = problem(seed)
         kind = RadiusNeighborsClassifier if by_radius else KNeighborsClassifier
         estimator = kind(**options)
@@ -139,7 +139,7 @@ def test_verdicts_and_minimum_budgets_are_those_of_all_label_sets(block):
 
 @pytest.mark.parametrize("block", range(5))
 def test_ranges_of_regressors_are_those_of_all_refits(block):
-    for seed in range(block * some(3, 30), (block + 1) * some(3, 30)):
+    for seed in range(block * some(3, 10), (block + 1) * some(3, 10)):
         X, _, tests, by_radius, options, budget, _ = problem(seed)
         rng = np.random.default_rng(seed)
         y = rng.integers(-3, 4, size=len(X)).astype(float)

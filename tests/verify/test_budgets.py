@@ -31,8 +31,8 @@ from unswayed.estimators.certificate_file import _plain
 from unswayed.verify import CertificateError, verify
 from unswayed.verify.budget import Budget
 
-FILES = range(some(6, 150))
-FORGED = range(some(15, 300))
+FILES = range(some(6, 40))
+FORGED = range(some(15, 60))
 
 
 def certified(rng, kind, most_rows=7, resolve=None):
@@ -360,7 +360,7 @@ def read(bias, lower, upper):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_whatever_the_prices_no_label_set_moves_a_score_further_than_their_bound(kind):
-    for seed in range(some(40, 400)):
+    for seed in range(some(40, 100)):
         rng = np.random.default_rng([12, seed])
         z, lower, upper = oracle.problem(rng, int(rng.integers(1, 6)))
         bias, defined = drawn(rng, kind, lower, upper)
@@ -436,7 +436,7 @@ SAMPLES = {
 def test_a_sample_is_taken_exactly_if_it_shows_so_few_wrong_labels(name, known, tmp_path):
     path, data = sampled(tmp_path, rows=np.arange(30) if known else None)
     first = json.loads(path.read_text())
-    for seed in range(some(8, 60)):
+    for seed in range(some(8, 20)):
         document = json.loads(json.dumps(first))
         given = document["bias"]["budget"]
         SAMPLES[name](given, np.random.default_rng(seed))

@@ -72,18 +72,18 @@ def compared(name, seed, *, equal_rows=False, **options):
     return found, truth
 
 
-@pytest.mark.parametrize("seed", range(some(4, 50)))
+@pytest.mark.parametrize("seed", range(some(4, 12)))
 @pytest.mark.parametrize("name", ["tree", "nearest", "ridge", "ridge-through-0", "scaled-ridge"])
 def test_no_label_set_contradicts_what_is_certified(name, seed):
     compared(name, seed, equal_rows=seed % 2 == 1)
 
 
-@pytest.mark.parametrize("seed", range(some(1, 6)))
+@pytest.mark.parametrize("seed", range(some(1, 2)))
 def test_no_label_set_contradicts_what_is_certified_of_logistic_members(seed):
     compared("logistic", seed)
 
 
-@pytest.mark.parametrize("seed", range(some(4, 50)))
+@pytest.mark.parametrize("seed", range(some(4, 12)))
 @pytest.mark.parametrize("name", ["ridge", "scaled-ridge"])
 def test_where_members_are_exact_so_is_the_number_of_labels(name, seed):
     found, truth = compared(name, seed)
@@ -91,7 +91,7 @@ def test_where_members_are_exact_so_is_the_number_of_labels(name, seed):
     np.testing.assert_array_equal(found.high, truth)
 
 
-@pytest.mark.parametrize("seed", range(some(3, 25)))
+@pytest.mark.parametrize("seed", range(some(3, 6)))
 @pytest.mark.parametrize("name", ["tree", "nearest"])
 def test_trying_every_set_of_labels_of_every_partition_is_exact_too(name, seed):
     found, truth = compared(name, seed, exhaustive=10)
@@ -99,7 +99,7 @@ def test_trying_every_set_of_labels_of_every_partition_is_exact_too(name, seed):
     np.testing.assert_array_equal(found.high, truth)
 
 
-@pytest.mark.parametrize("seed", range(some(3, 25)))
+@pytest.mark.parametrize("seed", range(some(3, 6)))
 def test_trying_single_labels_is_sound_and_never_worse(seed):
     X, y, tests, bias, _ = problem(seed, equal_rows=False)
     plain, _ = fitted(MEMBERS["tree"], seed, X, y, bias)
