@@ -50,9 +50,6 @@ CASES = {
     "logistic regression of three classes": (
         csv(GOOD), ("--label", "city", "--model", "logistic"), ["3 classes", "--positive"],
     ),
-    "certificates of three classes": (
-        csv(GOOD), ("--label", "city", "--certificates", "c.json"), ["3 classes", "--positive"],
-    ),
     "parts with a direction among three classes": (
         csv(GOOD), ("--label", "city", "--bias", "education < 12: 3 up"), ["up or down in --bias"],
     ),
