@@ -285,9 +285,7 @@ def test_what_is_not_offered_is_refused_by_name(tmp_path):
         model.certify_together(rows),
         model.certify_metric(rows, "selection_rate", positive="a"),
     ):
-        with pytest.raises(
-            InputError, match="no certificate files about all rows of three or more"
-        ):
+        with pytest.raises(InputError, match="files about several classes prove single rows"):
             found.save(tmp_path / "c.json")
     folds = cross_certify(model, X, Y, cv=KFold(3, shuffle=True, random_state=0))
     with pytest.raises(InputError, match="models of all folds is not offered for three or more"):

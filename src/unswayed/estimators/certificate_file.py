@@ -464,10 +464,7 @@ class CollectiveClaim:
         """Write a certificate file, and beside it, if wanted, the data that it is about."""
         need(self.question.engine, "files", "save")
         if self.question.decision.task == "classes":
-            raise InputError(
-                "there are no certificate files about all rows of three or more classes; files of "
-                "certify() prove their rows one at a time"
-            )
+            raise InputError("files about several classes prove single rows: save certify(X)")
         if self.question.decision.task not in ("classification", "regression"):
             raise InputError(
                 "certificate files of many rows are about classes and numbers, and not about "
