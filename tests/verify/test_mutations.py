@@ -158,6 +158,9 @@ def is_true(document, original, data, memory):
         return False
     if not asks_well(document):
         return False
+    named = document["data"].get("classes")
+    if named and not len(named["values"]) == len(named["numbers"]) == 2:
+        return False
     if any(
         isinstance(leaf, bool) for path, leaf in leaves(document) if path[-1:] != ("intercept",)
     ):
