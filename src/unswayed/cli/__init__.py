@@ -76,9 +76,10 @@ Commands:
 {commands}
 
 Options:
-  --help                Show this page; after a command, show its common options.
+  -h, --help            Show this page; after a command, show its common options.
   --help-all            After a command, show all of its options.
-  --version             Show the version.
+  -q, --quiet           After a command, print nothing but errors.
+  -V, --version         Show the version.
   --install-completion  Complete commands and options with the tab key in your shell.
 
 Example:
@@ -112,10 +113,12 @@ def overview() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program with the words that follow its name, and return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["help"]:  # as git and others have it
+        given = [*given[1:], "--help"]
     if given in ([], ["--help"], ["-h"], ["--help-all"]):
         sys.stdout.write(overview())
         return 0
-    if given == ["--version"]:
+    if given in (["--version"], ["-V"]):
         sys.stdout.write(f"unswayed {__version__}\n")
         return 0
     try:

@@ -24,6 +24,8 @@ from unswayed.cli.show import (
     introduce,
     positive_in_words,
     puts_to_the_test,
+    say_assumed,
+    say_kept,
     say_written,
     show_budgets,
     show_changes,
@@ -131,9 +133,9 @@ def certify(train: str, options: CertifyOptions) -> int:
         remarks = _prove(study, proofs)
         if report is not None and page is not None:
             write_text(report, page)
-        introduce(terminal, filter(None, (*study.notes, *remarks, *study.last_notes())), facts)
         _show(terminal, study, facts)
         say_written(terminal, out, *proofs, report)
+        introduce(terminal, filter(None, (*study.notes, *remarks, *study.last_notes())), facts)
         main, tested = facts["budgets"][0], puts_to_the_test(facts)
         passed = least is None or (tested and main["rate"] >= least)
         if not passed:
@@ -266,13 +268,21 @@ def _where(study: Study) -> dict[str, Any]:
 
 
 def _show(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
-    """Print what was asked and found; options that leave fewer rows undecided are the study's."""
+    """Print the answer, then the tables, then what was asked and how good the model is."""
+    if facts["undecided"] is None:
+        show_movement(terminal, facts)
+    else:
+        _show_kept(terminal, study, facts)
     describe(terminal, facts)
     show_quality(terminal, facts)
     terminal.say()
-    if facts["undecided"] is None:
-        show_movement(terminal, facts)
-        return
+
+
+def _show_kept(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
+    """Print which rows are robust; options that leave fewer undecided are the study's."""
+    say_kept(terminal, facts)
+    say_assumed(terminal, facts)
+    terminal.say()
     show_budgets(terminal, facts)
     show_three(terminal, facts)
     show_noise(terminal, facts)
@@ -390,10 +400,10 @@ def witness(train: str, options: WitnessOptions) -> int:
             changes = facts["changes"]
             columns = {head: [each[head] for each in changes] for head in changes[0]}
             write_table(out, columns, escape=options.escape_formulas)
-        introduce(terminal, (*study.notes, *study.last_notes()), facts)
         digits = _digits(study, facts["score"], facts["new_score"])
         limited = isinstance(request.stated, InParts) and len(request.stated.terms) > 1
         _show_witness(terminal, facts | {"limited": limited}, study, digits)
+        introduce(terminal, (*study.notes, *study.last_notes()), facts)
         terminal.answer(facts | study.pass_facts())
     return 0
 
@@ -451,24 +461,24 @@ def _show_witness(
     numbers, what = not study.target.classes, "lead" if study.target.several else "score"
     spelled = separated if numbers else str
     said = _scored(what, facts["score"], facts.get("probability"), digits)
-    terminal.say(f"row {facts['row']}: predicted {spelled(facts['prediction'])} ({said})")
-    if facts["versus_rest"]:
-        terminal.say(positive_in_words(facts))
-    terminal.say(facts["data"]["sentence"], facts["alpha_choice"], f"assumed: {facts['bias']}")
+    predicted = f"row {facts['row']} is predicted {spelled(facts['prediction'])} ({said})"
+    asked = [f"assumed: {facts['bias']}", facts["alpha_choice"]]
+    asked += [positive_in_words(facts)] if facts["versus_rest"] else []
+    asked += [facts["data"]["sentence"]] if terminal.verbose else []
     features = facts["features"]
     if not facts["overturned"]:
         terminal.say(_not_overturned(facts), style="bold")
-        terminal.say()
+        terminal.say(predicted, *asked, "")
         show_wide(terminal, [{"row": str(facts["row"]), **features}], list(features), ["row"])
         return
     changes = facts["changes"]
     one = len(changes) == 1 or facts["labels_in_words"].startswith(("1 cluster", "a "))
     verb = "overturns" if one else "overturn"
     comma = "," if ", " in facts["labels_in_words"] else ""
-    terminal.say(f"{facts['labels_in_words']}{comma} {verb} it:", style="bold")
+    terminal.say(f"{facts['labels_in_words']}{comma} {verb} row {facts['row']}.", style="bold")
     if "proven_not_to" in facts:
         terminal.say(_smallest(facts))
-    terminal.say()
+    terminal.say(predicted, *asked, "")
     # Columns whose cells are those of the row throughout say nothing about the labels.
     first = {beside(name) for name in study.request.groups}
     differ = [

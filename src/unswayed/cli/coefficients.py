@@ -23,7 +23,7 @@ from unswayed.report.facts import NOT_IDENTIFIED
 from unswayed.study.effects import Asked, effects_of
 from unswayed.study.facts import coefficient_facts
 from unswayed.study.opening import check_recipe, open_study, save_certificates
-from unswayed.words import labels, number_end, range_text, shorten
+from unswayed.words import number_end, range_text, shorten
 
 _LINES = 40
 _TABLE = (
@@ -61,9 +61,9 @@ def coefficients(train: Path, options: CoefficientsOptions) -> int:
         if not claims:
             raise InputError("--certificates: no coefficient is identified, so nothing is claimed")
         remark = checking_time(save_certificates(study, claims, certificates))
-    introduce(terminal, filter(None, (*facts["notes"], remark)), facts)
     _show(terminal, facts, log=request.log)
     say_written(terminal, out, certificates)
+    introduce(terminal, filter(None, (*facts["notes"], remark)), facts)
     terminal.answer(facts)
     return 0
 
@@ -83,13 +83,10 @@ def _at(row: dict[str, Any], at: int) -> dict[str, Any]:
 
 
 def _show(terminal: Terminal, facts: dict[str, Any], *, log: bool) -> None:
-    what = f"{facts['task']}{' of its logarithm' if log else ''}"
-    if facts["classes"]:
-        what += f", {positive_in_words(facts)}"
-    terminal.say(f"{facts['label']}: {what}; {model_in_words(facts)}")
-    terminal.say(f"{facts['train_rows']:,} training rows; assumed: {facts['bias']}")
-    terminal.say(facts["data"]["sentence"], facts["alpha_choice"])
     found = facts["coefficients"]
+    if found:
+        terminal.say(f"{_count(facts, facts['budgets'][0])}.", style="bold")
+    terminal.say(f"assumed: {facts['bias']}")
     if found:
         terminal.say(f"coefficients are {facts['meaning']}: {_units(facts)}")
         levels = {each["column"]: each["base"] for each in found if each["base"] is not None}
@@ -97,18 +94,25 @@ def _show(terminal: Terminal, facts: dict[str, Any], *, log: bool) -> None:
             named = ", ".join(f"{shorten(column)} = {base}" for column, base in levels.items())
             terminal.say(f"base levels: {named}")
     terminal.say()
-    for at in range(len(facts["budgets"])):
+    for at, budget in enumerate(facts["budgets"]):
+        if at and found:
+            terminal.say(_count(facts, budget), style="bold")
         _show_ranges(terminal, facts, at, odds=facts["kind"] != "ridge")
     if facts["intercept"] is not None:
         terminal.say(f"{facts['intercept']['name']}: {facts['intercept']['meaning']}", "")
     _show_chance(terminal, facts)
+    what = f"{facts['task']}{' of its logarithm' if log else ''}"
+    if facts["classes"]:
+        what += f", {positive_in_words(facts)}"
+    rows = f"{facts['train_rows']:,} training rows"
+    terminal.say(f"{facts['label']}: {what}; {model_in_words(facts)}; {rows}")
+    terminal.say(facts["alpha_choice"], facts["data"]["sentence"] if terminal.verbose else None)
 
 
 def _show_ranges(terminal: Terminal, facts: dict[str, Any], at: int, *, odds: bool) -> None:
     """Print the proven ranges at one of the budgets."""
     found = [_at(each, at) for each in facts["coefficients"]]
     if found:
-        terminal.say(_count(facts, facts["budgets"][at]), style="bold")
         say_source(terminal, facts)
     ratios = ["odds ratio"] if odds else []
     lines = [
@@ -152,16 +156,9 @@ def _show_chance(terminal: Terminal, facts: dict[str, Any]) -> None:
 
 
 def _count(facts: dict[str, Any], asked: dict[str, Any]) -> str:
-    total, budget = facts["total"], asked["budget"]
-    are = "is" if asked["labels"] == 1 else "are"
+    total = facts["total"]
     one = "coefficient keeps its sign" if total == 1 else "coefficients keep their sign"
-    text = f"{asked['kept']:,} of {total:,} {one} if "
-    if facts["unit"] == "labels":
-        said = asked["labels_in_words"].removeprefix(labels(asked["labels"]))
-        text += f"up to {labels(asked['labels'])} ({budget}"
-        text += f"{' of all' if said and '%' in budget else ''}{said}) {are} wrong"
-    else:
-        text += wrong_in_words(facts, asked)
+    text = f"{asked['kept']:,} of {total:,} {one} if {wrong_in_words(facts, asked)}"
     if asked["undecided"]:
         text += f"; {asked['undecided']:,} undecided"
     if facts["not_identified"]:

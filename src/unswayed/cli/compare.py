@@ -18,6 +18,7 @@ from unswayed.cli.show import (
     introduce,
     model_in_words,
     positive_in_words,
+    say_assumed,
     say_source,
     say_written,
     show_three,
@@ -56,8 +57,8 @@ from unswayed.words import (
 _LINES = 10
 _NO_OPTIONS = SideOptions()
 _INTERVALS = (
-    "for chance in which rows these are: Wilson's of rates, Newcombe's for paired shares (with "
-    "McNemar's exact test) of changes"
+    "as the test rows are a sample: Wilson's for rates, Newcombe's for paired shares (with "
+    "McNemar's exact test) for changes"
 )
 
 
@@ -95,9 +96,9 @@ def compare(train: Path, second: Path | None, options: CompareOptions) -> int:
         write_table(out, both.table(), escape=options.escape_formulas)
     if report is not None and page is not None:
         write_text(report, page)
-    introduce(terminal, dict.fromkeys(note for study in studies for note in study.notes), facts)
     _show(terminal, facts)
     say_written(terminal, out, report)
+    introduce(terminal, dict.fromkeys(note for study in studies for note in study.notes), facts)
     terminal.answer(shown)
     return 0
 
@@ -183,11 +184,18 @@ def _between(sides: list[list[float]], change: list[float]) -> list[str]:
 def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
     one, other = facts["first"], facts["second"]
     sides = list(zip(facts["names"], (one, other), strict=True))
+    what = "another prediction" if one["classes"] else "a prediction further away than the radius"
+    get = "gets" if facts["changed"] == 1 else "get"
+    terminal.say(
+        f"{facts['changed']:,} of {facts['test_rows']:,} test rows {get} {what} from the second "
+        "model.",
+        style="bold",
+    )
     for (name, side), what in zip(sides, ("", facts["difference"]), strict=True):
         model = f"{model_in_words(side)}, {side['train_rows']:,} training rows"
         terminal.say(f"{name}: {what}{'; ' if what else ''}{model}", side["alpha_choice"])
-    for sentence in dict.fromkeys(side["data"]["sentence"] for _, side in sides):
-        terminal.say(sentence)
+    if terminal.verbose:
+        terminal.say(*dict.fromkeys(side["data"]["sentence"] for _, side in sides))
     for versus in dict.fromkeys(
         positive_in_words(each) for _, each in sides if each["versus_rest"]
     ):
@@ -205,11 +213,7 @@ def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
         show_three(terminal, side, of=name)
     for grouping in facts["groups"]:
         _show_groups(terminal, facts, grouping)
-    terminal.say("", f"between: {100 * facts['confidence']:g} % intervals, {_INTERVALS}")
-    what = "another prediction" if one["classes"] else "a prediction further away than the radius"
-    terminal.say(
-        f"{facts['changed']:,} of {facts['test_rows']:,} test rows get {what}", style="bold"
-    )
+    terminal.say("", f"between: {100 * facts['confidence']:g} % confidence intervals, {_INTERVALS}")
     if facts["rows_changed"]:
         _show_rows(terminal, facts)
 
@@ -356,9 +360,9 @@ def tradeoff(train: Path, options: TradeoffOptions) -> int:
         with atomic_write(chart) as beside:
             spec = tradeoff_chart(points, heads, name, kind.option)
             save(spec, beside, chart.suffix.lower())
-    introduce(terminal, study.notes, facts)
     _show_tradeoff(terminal, facts, columns, kind.option)
     say_written(terminal, out, chart)
+    introduce(terminal, study.notes, facts)
     keys = "task label kind bias train_rows test_rows data columns caveats".split()
     terminal.answer({key: facts[key] for key in keys} | {"points": as_rows(columns)})
     return 0
@@ -390,8 +394,6 @@ def _penalties(kind: Kind, alphas: str | None, strengths: str | None) -> tuple[f
 def _show_tradeoff(
     terminal: Terminal, facts: dict[str, Any], columns: dict[str, Any], option: str
 ) -> None:
-    describe(terminal, facts | {option: None})
-    terminal.say()
     quality = "accuracy" if facts["classes"] else "r2"
     heads = [head for head in columns if head.startswith(("robust", "undecided"))]
     left = heads[-1].startswith("undecided")
@@ -408,4 +410,6 @@ def _show_tradeoff(
         "robust: one at a time, each row against its own worst labels; unswayed certify says what "
         "one set of wrong labels does to all rows, and random ones"
     )
+    say_assumed(terminal, facts)
+    describe(terminal, facts | {option: None})
     terminal.say()

@@ -366,8 +366,10 @@ class OutputOptions:
 
     json: Flag = False
     """Print one JSON object instead of tables."""
-    quiet: Flag = False
+    quiet: Annotated[Flag, Parameter(name=("--quiet", "-q"))] = False
     """Print nothing but errors."""
+    verbose: Annotated[Flag, Parameter(group=OUTPUT)] = False
+    """Print too how the file was read and how well the model does, and log progress."""
 
 
 @options(COMMON)

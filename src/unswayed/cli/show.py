@@ -26,8 +26,8 @@ from unswayed.words import (
 _BAR = 24  # characters
 _NAME = 15  # of the three numbers
 _GAP = 2  # spaces between columns
+_HEAD = 40  # characters of the first column of a table with budgets beside each other
 _NAMES = 8  # characters that names of groups have at least in a table that is too wide
-_HEAD = 34  # a longer head of a column would be broken in a terminal of 80 characters
 _LINES = 40  # of label changes
 _VERSUS = 6  # classes named of the rest
 _MOVES = {"median": "half of the rows", "p90": "90 %", "largest": "all"}
@@ -53,8 +53,16 @@ def say_written(terminal: Terminal, *paths: Path | None) -> None:
         terminal.say(f"wrote {path}")
 
 
+def say_assumed(terminal: Terminal, facts: dict[str, Any]) -> None:
+    """Print which labels may be wrong, and what share of these each budget is."""
+    terminal.say(f"assumed: {facts['bias']}")
+    if facts["movable_labels"] < facts["train_rows"]:
+        for each in facts["budgets"]:
+            terminal.say(f"budget {each['budget']}: {each['labels_in_words']}")
+
+
 def describe(terminal: Terminal, facts: dict[str, Any]) -> None:
-    """Print what was asked: label, model, rows and bias; a penalty of None is not printed."""
+    """Print label, model and rows; a penalty of None is not printed."""
     what = facts["task"]
     if facts["positive"] is not None:
         what += f", {positive_in_words(facts)}"
@@ -75,11 +83,9 @@ def describe(terminal: Terminal, facts: dict[str, Any]) -> None:
         rows += f", {facts['test_rows']:,} test rows{held}"
     if facts["fold_by"] is not None:
         rows += f"; rows of the same {facts['fold_by']!r} are never split"
-    terminal.say(rows, facts["data"]["sentence"], facts["alpha_choice"])
-    terminal.say(f"assumed: {facts['bias']}")
-    if facts["movable_labels"] < facts["train_rows"]:
-        for each in facts["budgets"]:
-            terminal.say(f"budget {each['budget']}: {each['labels_in_words']}")
+    terminal.say(rows, facts["alpha_choice"])
+    if terminal.verbose:
+        terminal.say(facts["data"]["sentence"])
 
 
 def positive_in_words(facts: dict[str, Any]) -> str:
@@ -128,8 +134,14 @@ def budget_name(facts: dict[str, Any], budget: dict[str, Any]) -> str:
 
 
 def wrong_in_words(facts: dict[str, Any], budget: dict[str, Any]) -> str:
-    """Say that as much as a budget allows is wrong, to follow "if"; labels are said elsewhere."""
+    """Say that as much as a budget allows is wrong, to follow "if"."""
     unit, words = facts["unit"], budget["labels_in_words"]
+    if unit == "labels":
+        text, own = budget["budget"], labels(budget["labels"])
+        rest = words.removeprefix(own)
+        text += f"{' of all' if rest and '%' in text else ''}{rest}"
+        are = "is" if budget["labels"] == 1 else "are"
+        return f"up to {own}{f' ({text})' if text != str(budget['labels']) else ''} {are} wrong"
     if unit == "clusters":
         return f"up to {words} {'is' if budget['labels'] == 1 else 'are'} wrong as a whole"
     if unit == "cost":
@@ -183,11 +195,11 @@ def show_quality(terminal: Terminal, facts: dict[str, Any]) -> None:
         for each in balance or ()
         if each["train_share"] is not None
     ]
-    if shares:
+    if shares and terminal.verbose:
         found.append("training labels: " + ", ".join(shares))
     if found:
         terminal.say("; ".join(found))
-    if facts["balanced_accuracy"] is None:
+    if facts["balanced_accuracy"] is None or not terminal.verbose:
         return
     # How well the classes are told apart: accuracy hides it where one is rare.
     found = [
@@ -203,42 +215,109 @@ def show_quality(terminal: Terminal, facts: dict[str, Any]) -> None:
     terminal.say("; ".join(found))
 
 
-def show_budgets(terminal: Terminal, facts: dict[str, Any]) -> None:
-    """Print the rate at every budget; where rows are undecided, three counts instead of one."""
-    rows = facts["test_rows"]
-    asked = [[each["budget"], _size(each)] for each in facts["budgets"]]
-    if facts["kind"] == "logistic" or any(each["undecided"] for each in facts["budgets"]):
-        terminal.say(
-            f"of {rows:,} test rows, robust ones are proven to {facts['keeps']}, "
-            "overturned ones have labels that were found to change it, undecided ones neither: the "
-            "robust share is from what is proven to what is not overturned"
-        )
-        heads = ["robust", "between", "overturned", "undecided"]
-        cells = [
-            [
-                f"{each['robust']:,}  {share_range(each['rate'], each['highest_rate'])}",
-                between(each["interval"]),
-                *(f"{each[of]:,}  {percent(each[of] / rows)}" for of in heads[2:]),
-            ]
-            for each in facts["budgets"]
-        ]
+def say_kept(terminal: Terminal, facts: dict[str, Any]) -> None:
+    """Print the answer at the main budget, in one sentence."""
+    main, rows = facts["budgets"][0], facts["test_rows"]
+    if not puts_to_the_test(facts):
+        said = f"No label can be wrong at {main['budget']}, so this proves nothing"
     else:
-        head = f"rows that {facts['keeps']}"
-        if len(head) > _HEAD:
-            terminal.say(f"{head}:")
-            head = "rows"
-        heads = [head, "", "between"]
-        cells = [
-            [
-                f"{each['robust']:,} of {rows:,}",
-                percent(each["rate"]),
-                between(each["interval"]),
-            ]
-            for each in facts["budgets"]
+        keeps = facts["keeps"] if main["robust"] != 1 else _one(facts["keeps"])
+        said = (
+            f"{main['robust']:,} of {rows:,} test rows ({percent(main['rate'])}) {keeps} if "
+            f"{wrong_in_words(facts, main)}"
+        )
+        if main["undecided"]:
+            said += f"; {main['undecided']:,} {'is' if main['undecided'] == 1 else 'are'} undecided"
+        if main["three"] is not None:
+            most = main["three"]["together"]["at_most"]
+            said += f"; one set of wrong labels changes at most {number_end(most, 1)} of them all"
+    terminal.say(f"{said}.", style="bold")
+
+
+def _one(keeps: str) -> str:
+    """Return what robust rows do, of one row.
+
+    >>> _one("keep their prediction"), _one("stay within 5 of their prediction")
+    ('keeps its prediction', 'stays within 5 of its prediction')
+    """
+    verb, _, rest = keeps.partition(" ")
+    return f"{verb}s {rest.replace('their', 'its')}"
+
+
+def show_budgets(terminal: Terminal, facts: dict[str, Any]) -> None:
+    """Print what each budget does, one column each; where rows are undecided, three counts."""
+    rows, budgets = facts["test_rows"], ascending(facts["budgets"])
+    lines = [["", *map(_size, budgets)]]
+    undecided = any(each["undecided"] for each in budgets)
+    if facts["kind"] == "logistic" or undecided:
+        lines += [
+            [name, *(f"{each[of]:,}  {percent(each[of] / rows)}" for each in budgets)]
+            for name, of in (
+                ("proven robust", "robust"),
+                ("overturned", "overturned"),
+                ("undecided", "undecided"),
+            )
         ]
-    lines = [[*about, *own] for about, own in zip(asked, cells, strict=True)]
-    terminal.table([budget_head(facts), "", *heads], lines)
+        shares = [share_range(each["rate"], each["highest_rate"]) for each in budgets]
+        lines.append(["robust share", *shares])
+    else:
+        name = f"rows that {facts['keeps']}"
+        if len(name) > _HEAD:
+            terminal.say(f"robust rows {facts['keeps']}")
+            name = "robust rows"
+        lines += [
+            [name, *(f"{each['robust']:,} of {rows:,}" for each in budgets)],
+            ["  share", *(percent(each["rate"]) for each in budgets)],
+        ]
+    interval = f"  {100 * facts['confidence']:g} % interval, in %"
+    lines.append([interval, *(between(each["interval"]) for each in budgets)])
+    if len(budgets) > 1:  # what one does is said in sentences
+        lines += _three_lines(budgets)
+    heads = [budget_head(facts), *(each["budget"] for each in budgets)]
+    show_beside(terminal, heads, [line for line in lines if any(line)])
+    if undecided:
+        terminal.say(
+            "undecided: neither a proof nor labels that change the prediction were found, so the "
+            "robust share is a range"
+        )
     say_source(terminal, facts)
+
+
+def ascending(budgets: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return budgets, smallest first; the main one is the first that was asked for."""
+    return sorted(budgets, key=lambda each: float(each["labels"]))
+
+
+def _three_lines(budgets: list[dict[str, Any]]) -> list[list[str]]:
+    """Return what one set of labels does to all rows together, and what random ones do."""
+    if any(each["three"] is None for each in budgets):
+        return []
+
+    def line(name: str, of: str, key: str, rounded: int) -> list[str]:
+        found = [each["three"][of] and each["three"][of][key] for each in budgets]
+        return [name, *("" if share is None else percent(share, rounded) for share in found)]
+
+    return [
+        line("one set of labels changes at most", "together", "at_most_share", 1),
+        line("  some set changes", "together", "at_least_share", -1),
+        line("random labels change, on average", "at_random", "mean", 0),
+    ]
+
+
+def show_beside(terminal: Terminal, heads: list[str], lines: list[list[str]]) -> None:
+    """Print a table whose columns are budgets; further tables below it if it is too wide."""
+    sizes = _widest([heads, *lines])
+    at = 1
+    while at < len(heads):
+        end = at + 1
+        while end < len(heads) and _width([sizes[0], *sizes[at : end + 1]]) <= terminal.width:
+            end += 1
+        if at > 1:
+            terminal.say()
+        chosen = [0, *range(at, end)]
+        shown = [[line[each] for each in chosen] for line in lines]
+        terminal.table([heads[each] for each in chosen], shown)
+        at = end
 
 
 def _size(budget: dict[str, Any]) -> str:
@@ -247,15 +326,15 @@ def _size(budget: dict[str, Any]) -> str:
 
 
 def show_three(terminal: Terminal, facts: dict[str, Any], of: str = "") -> None:
-    """Print what each budget does to rows one at a time, to all rows together, and at random."""
-    for each in facts["budgets"]:
-        if each["three"] is None or not each["labels"]:
-            continue
-        terminal.say()
-        if of or len(facts["budgets"]) > 1:
-            terminal.say(f"{of}{', ' if of else ''}at {each['budget']}:")
-        for name, sentence in each["three"]["sentences"].items():
-            _say_named(terminal, name, sentence)
+    """Print what the main budget does to rows one at a time, together, and at random."""
+    main = facts["budgets"][0]
+    if main["three"] is None or not main["labels"]:
+        return
+    terminal.say()
+    if of or len(facts["budgets"]) > 1:
+        terminal.say(f"{of}{', ' if of else ''}at {main['budget']}:")
+    for name, sentence in main["three"]["sentences"].items():
+        _say_named(terminal, name, sentence)
 
 
 def show_noise(terminal: Terminal, facts: dict[str, Any]) -> None:
@@ -282,7 +361,7 @@ def show_predicted(terminal: Terminal, facts: dict[str, Any]) -> None:
         for each in facts["predicted_classes"]
     ]
     budgets = [budget_name(facts, each) for each in facts["budgets"]]
-    _table(terminal, ["predicted", "rows", ""], rows, budgets)
+    _table(terminal, ["predicted", "rows", ""], rows, budgets, _order(facts))
 
 
 def show_turns(terminal: Terminal, facts: dict[str, Any]) -> None:
@@ -317,19 +396,19 @@ def show_groups(terminal: Terminal, facts: dict[str, Any], grouping: dict[str, A
     ]
     rows.append((["gap", "", *chosen], gaps, ""))
     budgets = [budget_name(facts, each) for each in facts["budgets"]]
-    _table(terminal, [grouping["column"], "rows", *selection], rows, budgets)
+    order = _order(facts)
+    _table(terminal, [grouping["column"], "rows", *selection], rows, budgets, order)
     if any(each["small"] for each in grouping["groups"]) and grouping["large_gaps"][0] is not None:
         gaps_at = zip(budgets, grouping["large_gaps"], strict=True)
         large = ", ".join(f"{points(gap)} pt at {budget}" for budget, gap in gaps_at)
         terminal.say(f"gap between {LARGE_GROUPS}: {large}")
-    chance = zip(budgets, grouping["within_chance"], strict=True)
-    ranges = zip(budgets, grouping["gap_ranges"], strict=True)
-    left = [budget for budget, (low, high) in ranges if low < high]
-    within = [budget for budget, is_chance in chance if is_chance]
+    ranges = grouping["gap_ranges"]
+    left = [budgets[at] for at in order if ranges[at][0] < ranges[at][1]]
+    within = [budgets[at] for at in order if grouping["within_chance"][at]]
     if left and len(grouping["groups"]) > 1:
         terminal.say(
-            f"at {', '.join(left)} undecided rows leave rates open, from what is proven to what is "
-            "not overturned, and so the gap"
+            f"at {', '.join(left)} some rows are undecided, so rates and gaps are ranges: from "
+            "what is proven to what is not overturned"
         )
     if within and len(grouping["groups"]) > 1:
         terminal.say(f"at {', '.join(within)} a gap this size is within chance")
@@ -337,17 +416,24 @@ def show_groups(terminal: Terminal, facts: dict[str, Any], grouping: dict[str, A
 
 def show_confidence(terminal: Terminal, facts: dict[str, Any]) -> None:
     """Print what the intervals are, and what they allow for."""
-    words = (
-        f"between: {100 * facts['confidence']:g} % intervals, for chance in which rows these are"
-    )
+    share = f"{100 * facts['confidence']:g} %"
+    words = f"between: {share} confidence intervals (the test rows are a sample)"
     pairs = max((math.comb(len(each["groups"]), 2) for each in facts["groups"]), default=0)
-    terminal.say("", f"{words}; of gaps, allowing for all {pairs:,} pairs" if pairs > 1 else words)
+    wider = f"; those of gaps allow for all {pairs:,} pairs of groups" if pairs > 1 else ""
+    terminal.say("", words + wider)
     lines = [line for each in facts["groups"] for line in each["groups"]]
-    if any(line["train_rows"] for line in [*lines, *(facts["predicted_classes"] or ())]):
+    known = any(line["train_rows"] for line in [*lines, *(facts["predicted_classes"] or ())])
+    if known and terminal.verbose:
         terminal.say(
-            f"{_WRONG}: at most so many of the training labels of that class or group, if all "
+            f"{_WRONG}: the most training labels of that class or group that can be wrong, if all "
             "wrong labels are in it"
         )
+
+
+def _order(facts: dict[str, Any]) -> list[int]:
+    """Return the places of the budgets, smallest first."""
+    found = facts["budgets"]
+    return sorted(range(len(found)), key=lambda at: float(found[at]["labels"]))
 
 
 Cells = tuple[str, str, str]
@@ -356,19 +442,27 @@ Line = tuple[list[str], list[Cells], str]
 """A line of a table: what it is about, cells per budget, and a remark."""
 
 
-def _table(terminal: Terminal, heads: list[str], rows: list[Line], budgets: list[str]) -> None:
-    """Print a table of rates at every budget; one below the other if they are too wide together."""
+def _table(
+    terminal: Terminal, heads: list[str], rows: list[Line], budgets: list[str], order: list[int]
+) -> None:
+    """Print a table of rates, as many budgets beside each other as fit; the rest below it.
+
+    With --verbose, it says too how many labels of each line can be wrong.
+    """
 
     def cells(at: list[int]) -> list[list[str]]:
-        lines = [heads + [head for each in at for head in (budgets[each], "between", wrong)] + [""]]
+        lines = [heads + [head for each in at for head in (budgets[each], *own)] + [""]]
         for about, rates, remark in rows:
-            lines.append([*about, *(cell for each in at for cell in rates[each]), remark])
+            shown = [cell for each in at for cell in rates[each][: 1 + len(own)]]
+            lines.append([*about, *shown, remark])
         return [[printable(cell) for cell in line] for line in lines]
 
-    wrong = _WRONG if any(cell for _, rates, _ in rows for *_, cell in rates) else ""
-    every = [*range(len(budgets))]
-    fits = _width(_widest(cells(every))) <= terminal.width
-    for at in [every] if fits else [[each] for each in every]:
+    wrong = terminal.verbose and any(cell for _, rates, _ in rows for *_, cell in rates)
+    own = ["between", _WRONG] if wrong else ["between"]
+    left = [*order]
+    while left:
+        fitting = [n for n in range(len(left), 1, -1) if _fits(cells(left[:n]), terminal.width)]
+        at, left = left[: max(fitting, default=1)], left[max(fitting, default=1) :]
         (head, *lines), widths = _narrowed(cells(at), terminal.width)
         terminal.say()
         terminal.table(head, lines, left=(0, len(head) - 1), widths=widths)
@@ -376,7 +470,7 @@ def _table(terminal: Terminal, heads: list[str], rows: list[Line], budgets: list
 
 def _narrowed(lines: list[list[str]], room: int) -> tuple[list[list[str]], list[int] | None]:
     """Return lines and widths that spare the names: if too wide, without what shares are of."""
-    if _width(_widest(lines)) <= room:
+    if _fits(lines, room):
         return lines, None
     short = [[*line[:-2], line[-2].split(" of ")[0], line[-1]] for line in lines]
     head, *rest = short
@@ -385,6 +479,10 @@ def _narrowed(lines: list[list[str]], room: int) -> tuple[list[list[str]], list[
     widths[-1] = min(widths[-1], len(_BELOW))
     names = min(widths[0], room - _width([0, *widths[1:]]))
     return (short, [names, *widths[1:]]) if names >= _NAMES else (lines, None)
+
+
+def _fits(lines: list[list[str]], room: int) -> bool:
+    return _width(_widest(lines)) <= room
 
 
 def _widest(lines: list[list[str]]) -> list[int]:
@@ -436,10 +534,23 @@ def show_movement(terminal: Terminal, facts: dict[str, Any]) -> None:
     def distances(each: dict[str, Any]) -> list[str]:
         return [distance(each[name], moved["relative"]) for name in _MOVES]
 
-    terminal.say("predictions of test rows move by at most")
-    terminal.table(
-        [budget_head(facts), "", *heads],
-        [[each["budget"], _size(each), *distances(each)] for each in budgets],
+    main = moved["budgets"][0]
+    most = dict(zip(_MOVES, distances(main), strict=True))
+    terminal.say(
+        f"Half of the {facts['test_rows']:,} predictions move by at most {most['median']}, and all "
+        f"by at most {most['largest']}, if {wrong_in_words(facts, facts['budgets'][0])}.",
+        style="bold",
+    )
+    say_assumed(terminal, facts)
+    terminal.say()
+    ordered = ascending(budgets)
+    cells = [[_size(each), *distances(each)] for each in ordered]
+    names = ["", *(f"{head} move by at most" for head in heads)]
+    lines = [[name, *each] for name, *each in zip(names, *cells, strict=True)]
+    show_beside(
+        terminal,
+        [budget_head(facts), *(each["budget"] for each in ordered)],
+        [line for line in lines if any(line)],
     )
     say_source(terminal, facts)
     for grouping, known in zip(moved["groups"], facts["groups"], strict=True):

@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar
@@ -142,35 +142,13 @@ def _quoted(text: str) -> str:
 
 
 # ----------------------------------------------------------------------------------------
-# Progress where there is no terminal: a line now and then, for logs.
-
-T = TypeVar("T")
-EVERY = 10.0  # seconds
-
-
-class ProgressLines:
-    """Says in a line how far long work has come, every ten seconds."""
-
-    def __init__(
-        self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._say, self._clock = say, clock
-
-    def track(self, steps: Iterable[T], what: str, total: int) -> Iterator[T]:
-        """Yield steps, and say how many of them are done."""
-        said = self._clock()
-        for done, step in enumerate(steps, start=1):
-            yield step
-            if self._clock() - said >= EVERY:
-                self._say(f"{what}: {done:,} of {total:,}")
-                said = self._clock()
-
-
-# ----------------------------------------------------------------------------------------
 # Terminal: tables for people, one JSON object for programs, and progress bars.
 
-_PATIENCE = 1.0  # seconds before a progress bar appears
-_PASSING = 5.0  # seconds between two lines about a pass
+_PATIENCE = 1.0  # seconds before progress appears
+_PASSING = 0.2  # seconds between two lines of progress, which replace each other
+_LOGGED = 5.0  # the same with --verbose where there is no terminal, and they stay
+
+T = TypeVar("T")
 
 
 class Terminal:
@@ -178,7 +156,7 @@ class Terminal:
 
     def __init__(self, options: OutputOptions | None) -> None:
         options = options or OutputOptions()
-        self.quiet, self.json = options.quiet, options.json
+        self.quiet, self.json, self.verbose = options.quiet, options.json, options.verbose
         # emoji=False: ":heart:" is what a file may well hold, and it stays what it is.
         self.out = Console(
             highlight=False, soft_wrap=False, emoji=False, quiet=options.quiet or options.json
@@ -194,16 +172,21 @@ class Terminal:
     def say(self, *lines: str | None, style: str | None = None) -> None:
         """Print lines for people, without those that are None; without any, an empty one.
 
-        Markup in them is not interpreted, and control characters are shown as escapes.
+        Markup in them is not interpreted, and control characters are shown as escapes. On a
+        terminal they are wrapped at words; programs that read them get whole lines.
         """
+        clear_progress()
         for line in lines or ("",):
             if line is not None:
-                self.out.print(escape(printable(line, "\n")), style=style, soft_wrap=True)
+                text = escape(printable(line, "\n"))
+                self.out.print(text, style=style, soft_wrap=not self.out.is_terminal)
 
     def note(self, text: str, head: str = "[dim]note:[/dim]") -> None:
         """Print a remark to stderr, unless the output is quiet."""
+        clear_progress()
         if not self.quiet:
-            self.error.print(f"{head} {escape(printable(text))}", soft_wrap=True)
+            whole = not self.error.is_terminal
+            self.error.print(f"{head} {escape(printable(text))}", soft_wrap=whole)
 
     def warn(self, text: str) -> None:
         """Print what could mislead to stderr, unless the output is quiet."""
@@ -211,6 +194,7 @@ class Terminal:
 
     def answer(self, value: Any) -> None:
         """Print the result as one JSON object, if JSON was asked for."""
+        clear_progress()
         if self.json and not self.quiet:
             sys.stdout.write(to_json(value) + "\n")
 
@@ -223,6 +207,7 @@ class Terminal:
         widths: Sequence[int] | None = None,
     ) -> None:
         """Print a table for people, unless the output is quiet or JSON."""
+        clear_progress()
         table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
         for at, head in enumerate(heads):
             table.add_column(
@@ -238,31 +223,51 @@ class Terminal:
         self.out.print(table)
 
     def track(self, steps: Iterable[T], what: str, total: int) -> Iterator[T]:
-        """Yield steps; on a terminal, show a bar once they take longer than a second."""
-        if self.quiet or not self.error.is_terminal:
-            yield from steps
-            return
-        from rich.progress import Progress
-
-        bar = Progress(console=self.error, transient=True)
-        task = bar.add_task(what, total=total)
+        """Yield steps; on a terminal, say which one it is once they take longer than a second."""
         start = time.monotonic()
-        try:
-            for step in steps:
-                yield step
-                bar.advance(task)
-                if time.monotonic() - start > _PATIENCE:
-                    bar.start()
-        finally:
-            bar.stop()
+        for done, step in enumerate(steps):
+            took = time.monotonic() - start
+            if done and took > _PATIENCE:
+                left = took / done * (total - done)
+                self.passing(f"{what}: step {done + 1:,} of {total:,}, about {spell(left)} left")
+            yield step
+        clear_progress()
 
     def passing(self, line: str, *, finished: bool = False) -> None:
-        """Say how far a pass over files is: now and then, and at its end."""
-        now = time.monotonic()
-        if self.quiet or (not finished and now - self._said < _PASSING):
+        """Show how far long work is, in one line that the next one replaces.
+
+        Nothing of it stays on a terminal, and none goes to a file or a pipe but with --verbose.
+        """
+        now, shown = time.monotonic(), self.error.is_terminal
+        if self.quiet or not (finished or now - self._said >= (_PASSING if shown else _LOGGED)):
             return
         self._said = now
-        self.error.print(f"[dim]{escape(printable(line))}[/dim]", soft_wrap=True)
+        if shown:
+            text = printable(line)[: self.error.width - 1]
+            self.error.file.write(f"\r{text}{_ERASE}")
+            self.error.file.flush()
+        elif self.verbose:
+            self.error.print(escape(printable(line)), soft_wrap=True)
+
+
+_ERASE = "\x1b[K"  # the rest of a line
+
+
+def clear_progress() -> None:
+    """Take a line of progress off the terminal."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        sys.stderr.write(f"\r{_ERASE}")
+
+
+def spell(seconds: float) -> str:
+    """Return a time that is left, in words.
+
+    >>> spell(0.3), spell(40.2), spell(150), spell(7300)
+    ('1 s', '40 s', '3 min', '2.0 h')
+    """
+    if seconds < 100:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def printable(text: str, kept: str = "") -> str:

@@ -16,13 +16,16 @@ from unswayed.cli.options import PageOptions
 from unswayed.cli.requests import check_outputs, make_request, split_names
 from unswayed.cli.show import (
     NOTHING_TESTED,
+    ascending,
     budget_head,
     budget_name,
     describe,
     introduce,
     puts_to_the_test,
+    say_assumed,
     say_source,
     say_written,
+    show_beside,
     show_changes,
     show_wide,
     wrong_in_words,
@@ -117,11 +120,12 @@ def tell(
         write(out)
     if page.report is not None:
         write_text(page.report, text)
-    introduce(terminal, (*notes, *study.notes), facts)
+    show()
+    say_assumed(terminal, facts)
     describe(terminal, facts)
     terminal.say()
-    show()
     say_written(terminal, out, page.report)
+    introduce(terminal, (*notes, *study.notes), facts)
     terminal.answer(shared)
 
 
@@ -176,31 +180,31 @@ def _show_count(terminal: Terminal, facts: dict[str, Any], about: dict[str, Any]
         what += f", turned {facts['turned']}"
     if facts["row_weights"] is not None:
         what += f", weighted by {facts['row_weights']}"
+    main = facts["budgets"][0]
     terminal.say(
-        f"overturned of {what}: one at a time, and by one set of labels together", style="bold"
+        f"One set of wrong labels overturns at most {main['at_most_text']} of {what} if "
+        f"{wrong_in_words(about, main)}; some set overturns {main['at_least_text']}.",
+        style="bold",
     )
     if facts["folds"]:
         terminal.say(
             f"one set of labels acts on the models of all {facts['folds']} folds at once; a row is "
             "overturned if the model of its fold predicts something else"
         )
-    terminal.table(
-        [budget_head(about), "", "one at a time", "at most", "at least", ""],
-        [
-            [
-                each["budget"],
-                each["labels_in_words"],
-                each["one_at_a_time_text"],
-                each["at_most_text"],
-                each["at_least_text"],
-                "proven" if each["proven"] else "a range",
-            ]
-            for each in facts["budgets"]
-        ],
-        left=(0, 5),
+    terminal.say()
+    budgets = ascending(facts["budgets"])
+    lines = {
+        "": "labels_in_words",
+        "one set of labels overturns at most": "at_most_text",
+        "  some set overturns": "at_least_text",
+        "overturned one at a time": "one_at_a_time_text",
+    }
+    show_beside(
+        terminal,
+        [budget_head(about), *(each["budget"] for each in budgets)],
+        [[name, *(each[key] for each in budgets)] for name, key in lines.items()],
     )
     say_source(terminal, about)
-    main = facts["budgets"][0]
     name = budget_name(about, main)
     if not main["changes"]:
         terminal.say("", f"no set of labels within {name} was found that overturns any")
@@ -306,10 +310,7 @@ def _show_ranges(terminal: Terminal, found: dict[str, Any], facts: dict[str, Any
     if found["only_rows"] is not None:
         rows += f" where {found['only_rows']}"
     for at, budget in enumerate(found["budgets"]):
-        wrong = f"up to {budget['labels_in_words']} ({budget['budget']}) are wrong"
-        if facts["unit"] != "labels":
-            wrong = wrong_in_words(facts, budget)
-        terminal.say(f"if {wrong}, of {rows}", style="bold")
+        terminal.say(f"if {wrong_in_words(facts, budget)}, of {rows}", style="bold")
         say_source(terminal, facts)
         terminal.table(
             ["", "rows", "now", "proven between", "reached"], _cells(found, at), left=(0, 4)

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unswayed.cli.commands import VerifyOptions
-from unswayed.cli.terminal import ProgressLines, Terminal
+from unswayed.cli.terminal import Terminal
 from unswayed.exceptions import InputError
 from unswayed.verify import (
     MOST_NUMBERS,
     CertificateError,
     Report,
-    Track,
     schema_text,
 )
 from unswayed.verify import verify as check
@@ -57,7 +56,7 @@ def verify(certificates: Path | None, options: VerifyOptions) -> int:
             test=options.test,
             data=options.data,
             label=options.label,
-            track=_track(terminal),
+            track=terminal.track,
         )
     except CertificateError as error:
         raise InputError(str(error)) from None
@@ -134,13 +133,6 @@ def seconds_to_check(n_rows: int, n_features: int, n_claims: int, n_exact: int =
     found += _EQUATIONS * n_rows * n_features**2
     found += n_claims * n_rows * (_PRODUCT * n_features + _SELECTION)
     return found + _EXACT * n_exact * n_rows * n_features
-
-
-def _track(terminal: Terminal) -> Track:
-    """Return how progress is shown: as a bar on a terminal, in lines elsewhere."""
-    if terminal.error.is_terminal:
-        return terminal.track
-    return ProgressLines(terminal.note).track
 
 
 def _show_report(terminal: Terminal, report: Report) -> None:
