@@ -324,7 +324,8 @@ class TradeoffOptions:
     alphas: Annotated[str | None, Parameter(group=ASKED)] = None
     """Penalties to try, such as 1,10,100; by default ten from 0.1 to 30,000."""
     Cs: Annotated[str | None, Parameter(name="--Cs", group=ASKED)] = None
-    """Of --model logistic, such as 0.001,0.01,0.1; by default seven from 1 to 0.001."""
+    """Values of C to try with --model logistic, such as 0.001,0.01,0.1; by default seven from 1 to
+    0.001."""
     effort: Effort = None
     threshold: Threshold = None
     out: Out = None

@@ -95,8 +95,8 @@ Effort = Annotated[
     int | None,
     Parameter(
         group=MODEL,
-        help="Of --model logistic, what to do for rows that are left undecided: 0, 1 (the default) "
-        "or 2.",
+        help="How hard --model logistic works on rows that stay undecided: 0, 1 (the default) or "
+        "2.",
     ),
 ]
 Method = Annotated[
@@ -121,7 +121,7 @@ Threshold = Annotated[
         group=MODEL,
         help="Score above which the second class is predicted: a number (by default 0.5, "
         "half-way), or balanced for the share of positive labels, which moves with the labels and "
-        "is certified so. Of --model logistic a probability.",
+        "is certified so. With --model logistic it is a probability.",
     ),
 ]
 Radius = Annotated[
@@ -186,8 +186,8 @@ class ColumnOptions:
     """The only columns that the model uses, instead of --ignore. COL,COL,… or repeated; a name with
     a comma goes into quotes: '"a, b",c'."""
     positive: Text = None
-    """The class that the model tells from the rest: of a label with several classes, all others
-    count as one; of two classes, the second in sorted order unless this names the first."""
+    """The class that the model tells from the rest. With several classes, all others count as
+    one; with two, it is the second in sorted order unless this names the first."""
     weights: str | None = None
     """Column that says how much each training row counts, 0 or more. It must not have been computed
     from the labels, which nobody can check for you."""
@@ -258,8 +258,8 @@ class BiasOptions:
     direction: Literal["up", "down"] | None = None
     """Only labels that should be higher (for classes: the positive one), or lower."""
     to: str | None = None
-    """Of three or more classes, what labels may really be: "hired: declined, withdrawn; interview:
-    declined". Labels of classes that are not named are right; by default any label may really be
+    """What labels of three or more classes may really be: "hired: declined, withdrawn; interview:
+    declined". Labels of classes that are not named are right. By default any label may really be
     any other class."""
 
 
@@ -273,7 +273,7 @@ class BudgetOptions(BiasOptions):
     every row of no other part; 4/300 are 4 wrong labels of 300 that were drawn from the part's rows
     and checked. Instead of --budget, --only and --direction."""
     cap: str | None = None
-    """Of --bias: at most so many labels in all parts together, a count or a share."""
+    """The most labels that may be wrong in all parts of --bias together, a count or a share."""
     clusters: str | None = None
     """Column, such as an annotator, a day or a site, whose rows of the same value may be wrong as a
     whole. --budget then counts them (1 by default), and the column is left out of the model."""
@@ -287,13 +287,13 @@ class BudgetOptions(BiasOptions):
     """Column with the probability that each label is wrong, as cleanlab gives it, left out of the
     model. Needs --surprise."""
     surprise: Names = ()
-    """Of --error-probability: sets of wrong labels count that are at most e^SURPRISE times less
-    likely than the likeliest; 10 is about 22,000 times. May be repeated."""
+    """How unlikely a set of wrong labels may be, with --error-probability: at most e^SURPRISE times
+    less likely than the likeliest set; 10 is about 22,000 times. May be repeated."""
     sampled: str | None = None
     """A sample that was checked, instead of --budget: WRONG/CHECKED, such as 4/300, of labels drawn
     at random from all rows of the file; or the list of unswayed sample draw, filled in."""
     confidence: str | None = None
-    """Of samples: how sure the bound on wrong labels is, by default 95%."""
+    """How sure the bound is that a sample gives on the number of wrong labels; by default 95%."""
 
 
 @options(MODEL)
@@ -318,8 +318,8 @@ class KindOptions:
 
     model: KindName = "ridge"
     C: Annotated[str | None, Parameter(name="--C")] = None
-    """Of --model logistic instead of alpha: a number above 0 (by default 0.01), the smaller the
-    stronger the penalty; or auto, as for alpha."""
+    """The inverse penalty of --model logistic, instead of alpha: a number above 0 (by default
+    0.01), where smaller means stronger; or auto, as for alpha."""
     effort: Effort = None
 
 

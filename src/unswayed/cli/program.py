@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from cyclopts import App, CycloptsError, UnknownOptionError
+from cyclopts import App, ArgumentCollection, CycloptsError, UnknownOptionError
 from cyclopts.help import DefaultFormatter, HelpEntry, HelpPanel
 from cyclopts.help.specs import AsteriskColumn, ColumnSpec, DescriptionRenderer, NameRenderer
 
@@ -80,9 +80,25 @@ def _columns(console: Any, options: Any, entries: list[HelpEntry]) -> tuple[Colu
     )
 
 
-def build(*, everything: bool = True) -> App:
+class HelpApp(App):
+    """A parser that shows a page of help, and so reads the options of a command only once."""
+
+    def assemble_argument_collection(
+        self, *, default_parameter: Any = None, parse_docstring: bool = False
+    ) -> ArgumentCollection:
+        """Return the options of this command with their texts."""
+        made: ArgumentCollection | None = self.__dict__.get("_made")
+        if made is None:
+            made = super().assemble_argument_collection(
+                default_parameter=default_parameter, parse_docstring=True
+            )
+            self.__dict__["_made"] = made
+        return made
+
+
+def build(*, everything: bool = True, helps: bool = False) -> App:
     """Make the parser; what answers a command is imported when the command is called."""
-    app = App(
+    app = (HelpApp if helps else App)(
         name="unswayed",
         help=SUMMARY,
         version=f"unswayed {__version__}",
@@ -154,7 +170,8 @@ def fail(message: object) -> int:
 def run(arguments: list[str]) -> int:
     """Run a command line and return its exit code."""
     _open_streams()
-    app = build(everything="--help-all" in arguments)
+    helps = any(flag in arguments for flag in HELP_FLAGS)
+    app = build(everything="--help-all" in arguments, helps=helps)
     given.set(arguments)
     try:
         with _stoppable(), warnings.catch_warnings():
