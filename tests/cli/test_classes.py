@@ -95,7 +95,8 @@ def test_without_test_labels_there_is_no_confusion_and_no_majority(folder):
     assert facts["majority_quality"] is None
     assert facts["balance"][0]["test_share"] is None
     assert facts["balance"][0]["train_share"] > 0
-    said = unswayed_here("certify", "people.csv", *CLASSES, "--test", "new.csv", cwd=folder)
+    words = ("certify", "people.csv", *CLASSES, "--test", "new.csv", "--verbose")
+    said = unswayed_here(*words, cwd=folder)
     assert "training labels: " in said.stdout
 
 

@@ -135,6 +135,8 @@ def test_the_page_works_without_training_rows(data):
 
 def test_passes_are_told_and_counted(data):
     done = unswayed_here("certify", "texts", *CLASSES, cwd=data)
+    assert "pass 1 of about" not in done.stderr  # nothing of progress goes to a pipe
+    done = unswayed_here("certify", "texts", *CLASSES, "--verbose", cwd=data)
     assert "pass 1 of about 7: counting rows, 3 of 3 files" in done.stderr
     assert "3 passes over 900 rows in 3 files" in done.stderr
     assert "different training rows, so one pass was enough" in done.stderr

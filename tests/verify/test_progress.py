@@ -1,5 +1,6 @@
 """How far verify is, and how long it will take: no test looks at the clock."""
 
+import io
 import json
 
 import numpy as np
@@ -9,40 +10,37 @@ from sklearn.linear_model import Ridge
 from tests.commands import CLASSES, people
 from unswayed import CertifiedClassifier, LabelBias
 from unswayed.cli import main
-from unswayed.cli.terminal import ProgressLines
+from unswayed.cli.terminal import Terminal
 from unswayed.cli.verify import checking_time, seconds_to_check
 from unswayed.study.opening import CertificateSize
 from unswayed.verify import verify
 
 
-class Clock:
-    """Goes on by so many seconds with every step."""
+class Screen(io.StringIO):
+    """A terminal of 40 columns that keeps what was written to it."""
 
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        return self.now
+    def isatty(self):
+        return True
 
 
-def said(n_steps, seconds_per_step):
-    lines, clock = [], Clock()
-    for step in ProgressLines(lines.append, clock).track(range(n_steps), "proving", n_steps):
-        assert step < n_steps
-        clock.now += seconds_per_step
-    return lines
+def test_progress_replaces_itself_and_leaves_nothing(monkeypatch):
+    screen, clock = Screen(), iter(range(0, 1000, 10))
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setattr("time.monotonic", lambda: float(next(clock)))
+    terminal = Terminal(None)
+    assert list(terminal.track(range(3), "proving", 3)) == [0, 1, 2]
+    shown = screen.getvalue()
+    assert "\rproving: step 2 of 3, about " in shown
+    assert "\n" not in shown
+    assert shown.endswith("\r\x1b[K")
 
 
-def test_without_a_terminal_there_is_a_line_every_ten_seconds():
-    assert said(3000, 1 / 64) == [f"proving: {640 * at:,} of 3,000" for at in range(1, 5)]
-
-
-def test_steps_that_take_longer_have_a_line_each():
-    assert said(3, 40.0) == ["proving: 1 of 3", "proving: 2 of 3", "proving: 3 of 3"]
-
-
-def test_short_work_has_no_line():
-    assert said(100, 0.01) == []
+def test_nothing_of_progress_goes_to_a_pipe(monkeypatch):
+    pipe, clock = io.StringIO(), iter(range(0, 1000, 10))
+    monkeypatch.setattr("sys.stderr", pipe)
+    monkeypatch.setattr("time.monotonic", lambda: float(next(clock)))
+    assert list(Terminal(None).track(range(3), "proving", 3)) == [0, 1, 2]
+    assert pipe.getvalue() == ""
 
 
 def test_both_ways_of_proving_tell_how_far_they_are(tmp_path):

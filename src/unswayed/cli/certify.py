@@ -26,6 +26,7 @@ from unswayed.cli.show import (
     puts_to_the_test,
     say_assumed,
     say_kept,
+    say_read,
     say_written,
     show_budgets,
     show_changes,
@@ -464,11 +465,12 @@ def _show_witness(
     predicted = f"row {facts['row']} is predicted {spelled(facts['prediction'])} ({said})"
     asked = [f"assumed: {facts['bias']}", facts["alpha_choice"]]
     asked += [positive_in_words(facts)] if facts["versus_rest"] else []
-    asked += [facts["data"]["sentence"]] if terminal.verbose else []
     features = facts["features"]
     if not facts["overturned"]:
         terminal.say(_not_overturned(facts), style="bold")
-        terminal.say(predicted, *asked, "")
+        terminal.say(predicted, *asked)
+        say_read(terminal, facts)
+        terminal.say()
         show_wide(terminal, [{"row": str(facts["row"]), **features}], list(features), ["row"])
         return
     changes = facts["changes"]
@@ -478,7 +480,9 @@ def _show_witness(
     terminal.say(f"{facts['labels_in_words']}{comma} {verb} row {facts['row']}.", style="bold")
     if "proven_not_to" in facts:
         terminal.say(_smallest(facts))
-    terminal.say(predicted, *asked, "")
+    terminal.say(predicted, *asked)
+    say_read(terminal, facts)
+    terminal.say()
     # Columns whose cells are those of the row throughout say nothing about the labels.
     first = {beside(name) for name in study.request.groups}
     differ = [

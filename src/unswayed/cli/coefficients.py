@@ -12,6 +12,7 @@ from unswayed.cli.show import (
     introduce,
     model_in_words,
     positive_in_words,
+    say_read,
     say_source,
     say_written,
     wrong_in_words,
@@ -106,7 +107,8 @@ def _show(terminal: Terminal, facts: dict[str, Any], *, log: bool) -> None:
         what += f", {positive_in_words(facts)}"
     rows = f"{facts['train_rows']:,} training rows"
     terminal.say(f"{facts['label']}: {what}; {model_in_words(facts)}; {rows}")
-    terminal.say(facts["alpha_choice"], facts["data"]["sentence"] if terminal.verbose else None)
+    terminal.say(facts["alpha_choice"])
+    say_read(terminal, facts)
 
 
 def _show_ranges(terminal: Terminal, facts: dict[str, Any], at: int, *, odds: bool) -> None:

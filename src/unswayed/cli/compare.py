@@ -19,6 +19,7 @@ from unswayed.cli.show import (
     model_in_words,
     positive_in_words,
     say_assumed,
+    say_read,
     say_source,
     say_written,
     show_three,
@@ -194,8 +195,8 @@ def _show(terminal: Terminal, facts: dict[str, Any]) -> None:
     for (name, side), what in zip(sides, ("", facts["difference"]), strict=True):
         model = f"{model_in_words(side)}, {side['train_rows']:,} training rows"
         terminal.say(f"{name}: {what}{'; ' if what else ''}{model}", side["alpha_choice"])
-    if terminal.verbose:
-        terminal.say(*dict.fromkeys(side["data"]["sentence"] for _, side in sides))
+    for side in {side["data"]["sentence"]: side for _, side in sides}.values():
+        say_read(terminal, side)
     for versus in dict.fromkeys(
         positive_in_words(each) for _, each in sides if each["versus_rest"]
     ):

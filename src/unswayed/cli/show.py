@@ -84,7 +84,12 @@ def describe(terminal: Terminal, facts: dict[str, Any]) -> None:
     if facts["fold_by"] is not None:
         rows += f"; rows of the same {facts['fold_by']!r} are never split"
     terminal.say(rows, facts["alpha_choice"])
-    if terminal.verbose:
+    say_read(terminal, facts)
+
+
+def say_read(terminal: Terminal, facts: dict[str, Any]) -> None:
+    """Print how the file was read, if cells are missing or everything is to be told."""
+    if terminal.verbose or facts["data"]["missing"]:
         terminal.say(facts["data"]["sentence"])
 
 
@@ -423,7 +428,7 @@ def show_confidence(terminal: Terminal, facts: dict[str, Any]) -> None:
     terminal.say("", words + wider)
     lines = [line for each in facts["groups"] for line in each["groups"]]
     known = any(line["train_rows"] for line in [*lines, *(facts["predicted_classes"] or ())])
-    if known and terminal.verbose:
+    if known and (terminal.verbose or len(facts["budgets"]) == 1):
         terminal.say(
             f"{_WRONG}: the most training labels of that class or group that can be wrong, if all "
             "wrong labels are in it"
@@ -447,7 +452,7 @@ def _table(
 ) -> None:
     """Print a table of rates, as many budgets beside each other as fit; the rest below it.
 
-    With --verbose, it says too how many labels of each line can be wrong.
+    Of one budget, or with --verbose, it says too how many labels of each line can be wrong.
     """
 
     def cells(at: list[int]) -> list[list[str]]:
@@ -457,7 +462,9 @@ def _table(
             lines.append([*about, *shown, remark])
         return [[printable(cell) for cell in line] for line in lines]
 
-    wrong = terminal.verbose and any(cell for _, rates, _ in rows for *_, cell in rates)
+    wrong = (terminal.verbose or len(budgets) == 1) and any(
+        cell for _, rates, _ in rows for *_, cell in rates
+    )
     own = ["between", _WRONG] if wrong else ["between"]
     left = [*order]
     while left:
