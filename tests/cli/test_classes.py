@@ -20,7 +20,7 @@ def answered(tmp_path_factory):
     people(400).to_csv(folder / "people.csv", index=False)
     ask = (*ASK, "--holdout", "30%")
     facts = json.loads(unswayed_here(*ask, "--json", "--out", "rows.csv", cwd=folder).stdout)
-    console = unswayed_here(*ask, cwd=folder).stdout
+    console = unswayed_here(*ask, "--verbose", cwd=folder).stdout
     return facts, console, pd.read_csv(folder / "rows.csv"), people(400)
 
 

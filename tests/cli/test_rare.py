@@ -53,10 +53,8 @@ def test_recall_precision_balanced_accuracy_and_auc_are_those_of_scikit_learn(ra
 
 
 def test_terminal_and_page_show_them_beside_accuracy(rare):
-    done = unswayed_here(
-        *("certify", "rare.csv", *CLASSES, "--budget", "3", "--report", "r.html", "--verbose"),
-        cwd=rare,
-    )
+    words = ("certify", "rare.csv", *CLASSES, "--budget", "3", "--report", "r.html", "--verbose")
+    done = unswayed_here(*words, cwd=rare)
     line = next(line for line in done.stdout.splitlines() if line.startswith("balanced accuracy"))
     assert "recall of yes: " in line
     assert "AUC: 0." in line
