@@ -52,7 +52,8 @@ def test_each_group_and_class_has_the_share_of_its_training_labels_that_can_be_w
 
 
 def test_a_group_below_the_budget_is_marked_and_warned_of(small):
-    done = unswayed_here("certify", "people.csv", *CLASSES, *WAY, "--report", "r.html", cwd=small)
+    words = ("certify", "people.csv", *CLASSES, *WAY, "--report", "r.html", "--verbose")
+    done = unswayed_here(*words, cwd=small)
     line = next(line for line in done.stdout.splitlines() if line.startswith("Derry"))
     assert "below" in line
     assert "all " in line

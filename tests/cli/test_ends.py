@@ -143,8 +143,8 @@ def test_no_printed_range_of_a_coefficient_is_narrower_than_what_is_proven(said,
 def test_no_prediction_moves_further_than_is_printed(said, name, factor):
     text, facts, _ = said(name)
     for each in facts["movement"]["budgets"]:
-        for end in ("median", "p90", "largest"):
-            outside(line_of(text, f"{each['budget']} "), factor * each[end], 1)
+        for end, name in (("median", "half of"), ("p90", "90 % move"), ("largest", "all move")):
+            outside(line_of(text, name), factor * each[end], 1)
     for each in [group for one in facts["movement"]["groups"] for group in one["groups"]]:
         outside(line_of(text, each["group"]), factor * each["largest"], 1)
     for each in facts["radius_grid"]:
@@ -187,10 +187,14 @@ def test_no_printed_count_says_more_than_is_proven(said):
     text, facts, page = said("together")
     for each in facts["together"]["budgets"]:
         row = next(row for row in rows_of(page) if row.startswith(each["budget"]))
-        for line in (line_of(text, f"{each['budget']} "), row):
-            outside(line, each["at_most"], 1)
-            outside(line, each["one_at_a_time"], 1)
-            outside(line, each["at_least"], -1)
+        shown = {
+            "one set of labels overturns": ("at_most", 1),
+            "overturned one at a time": ("one_at_a_time", 1),
+            "some set overturns": ("at_least", -1),
+        }
+        for name, (key, way) in shown.items():
+            for line in (line_of(text, name), row):
+                outside(line, each[key], way)
 
 
 def test_a_mean_of_proven_counts_is_rounded_down(said):
@@ -202,16 +206,18 @@ def test_a_mean_of_proven_counts_is_rounded_down(said):
 
 def test_rates_that_are_lower_bounds_and_gaps_that_are_ranges_are_rounded_outwards(said):
     text, facts, page = said("logistic")
+    order = np.argsort([each["labels"] for each in facts["budgets"]])
     for grouping in facts["groups"]:
         part = text[text.index(f"\n{grouping['column']} ") :]
         for each in grouping["groups"]:
             shown = re.findall(r"([\d.]+) to ([\d.]+) %", line_of(part, each["group"]))
-            rates = zip(each["rates"], each["highest_rates"], strict=True)
+            rates = [(each["rates"][at], each["highest_rates"][at]) for at in order]
             left = [pair for pair in rates if pair[0] < pair[1]]
             for found, (low, high) in zip(shown, left, strict=True):
                 assert 0 <= 100 * low - float(found[0]) + 1e-9 < 0.1
                 assert 0 <= float(found[1]) - 100 * high + 1e-9 < 0.1
-        open_gaps = [each for each in grouping["gap_ranges"] if each[0] < each[1]]
+        ranges = [grouping["gap_ranges"][at] for at in order]
+        open_gaps = [each for each in ranges if each[0] < each[1]]
         gaps = re.findall(r"([\d.]+) to ([\d.]+) pt", line_of(part, "gap"))
         for shown, (low, high) in zip(gaps, open_gaps, strict=True):
             assert 0 <= 100 * low - float(shown[0]) + 1e-9 < 0.1

@@ -58,7 +58,7 @@ def test_the_console_shows_intervals_and_says_which_gaps_are_within_chance(lopsi
     assert f"{100 * low:.1f} to {100 * high:.1f}" in done.stdout
     assert facts["groups"][0]["within_chance"] == [True]
     assert "at 2% a gap this size is within chance" in done.stdout
-    assert "95 % intervals" in done.stdout
+    assert "95 % confidence intervals" in done.stdout
     assert "allowing for all 6 pairs" in done.stdout
 
 

@@ -361,7 +361,7 @@ def test_a_sample_says_its_confidence_wherever_its_budget_is_used(folder):
     most = Sampled(60, 1, 0.9).most_wrong(160)
     assert f"with 90 % confidence, at most {most} of the 160 labels of the file are wrong" in text
     assert "what is proven at it holds together, with that confidence" in text
-    assert f"1/60          {most} labels" in text
+    assert f"up to {most} labels (1/60) are wrong" in text
 
 
 # --- bad input ---------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ def test_a_witness_for_a_person_is_a_table_and_a_sentence(folder):
     table = pd.read_csv(folder / "out.csv")
     row = int(table["row"][table["minimum_budget"].argmin()])
     done = unswayed_here("witness", "people.csv", *CLASSES, "--row", row, cwd=folder)
-    assert f"row {row}: predicted" in done.stdout
+    assert f"row {row} is predicted" in done.stdout
     assert "refitted on these labels, the model says" in done.stdout
 
 

