@@ -59,7 +59,7 @@ def test_the_console_shows_intervals_and_says_which_gaps_are_within_chance(lopsi
     assert facts["groups"][0]["within_chance"] == [True]
     assert "at 2% a gap this size is within chance" in done.stdout
     assert "95 % confidence intervals" in done.stdout
-    assert "allowing for all 6 pairs" in done.stdout
+    assert "allow for all 6 pairs" in done.stdout
 
 
 def test_a_clear_gap_is_not_called_chance(tmp_path):
