@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ from unswayed.labels.bias import ResolvedBias
 from unswayed.labels.budgets import Budget
 from unswayed.labels.classes import ClassChanges, lead_values
 from unswayed.margins.decisions import EXACT, Answer, Margins, Rise, verdicts
-from unswayed.models.classes import ClassScores, leads
+from unswayed.models.classes import ClassScores, by_class, leads
 from unswayed.models.learner import Scores, Solution
 from unswayed.results.certificates import CertificateSet, MinimumBudgets, Verdict
 from unswayed.results.groups import StandardErrors
@@ -147,12 +147,12 @@ class ClassEngine:
 
     def scores(self, rows: FeatureRows, solution: Solution) -> Scores:
         """Return the leads of rows, with bounds on their errors."""
-        return leads(_class_scores(self.learner, rows, solution))[0]
+        return leads([rows.scores(each) for each in by_class(solution)])[0]
 
     def case(self, rows: FeatureRows, terms: Terms) -> "ClassCase":
         """Put rows to the engine."""
-        scores, winner = leads(_class_scores(self.learner, rows, terms.solution))
-        found = ClassCase(self, rows, scores, winner, terms)
+        scores, winner = leads([rows.scores(each) for each in by_class(terms.solution)])
+        found = ClassCase(rows, scores, winner, terms, self)
         if terms.resolve:
             found.settle_winners()
         return found
@@ -160,11 +160,6 @@ class ClassEngine:
     def proof(self, budget: Budget, asked: Sequence[Claimed]) -> dict[str, FloatArray]:
         """Return nothing: the weights of a row follow from the question."""
         return {}
-
-
-def _class_scores(learner: ClassScores, rows: FeatureRows, solution: Solution) -> list[Scores]:
-    parts = (Solution(each, solution.residual, solution.rounding) for each in solution.values)
-    return [rows.scores(each) for each in parts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,17 +174,17 @@ class ByDuels:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, eq=False)
-class ClassCase:
-    """Rows put to every rival of their class."""
+R = TypeVar("R")
 
-    engine: ClassEngine
-    rows: FeatureRows
-    scores: Scores  # leads over the strongest rival
+
+@dataclass(frozen=True, eq=False)
+class Leading(Generic[R]):
+    """Rows with the leads of their classes over the strongest rivals."""
+
+    rows: R
+    scores: Scores
     winner: IntArray
     terms: Terms
-    exact: dict[int, ExactRow] = field(default_factory=dict)  # none: leads are of several rivals
-    _answered: list[tuple[Duel, Answer]] = field(default_factory=list)
 
     @property
     def margins(self) -> Margins:
@@ -197,14 +192,35 @@ class ClassCase:
         return self.terms.decision.margins(self.scores)
 
     @property
-    def _changes(self) -> ClassChanges:
-        return self.engine.changes
+    def exact(self) -> dict[int, ExactRow]:
+        """Rows in rational arithmetic: none, as a lead is over several rivals."""
+        return {}
 
     def predictions(self, score: FloatArray) -> NDArray[Any]:
         """Return the class of each row."""
         classes = self.terms.decision.classes
         assert classes is not None  # noqa: S101  (tells mypy)
         return np.asarray(classes[self.winner])
+
+    def standard_errors(self) -> StandardErrors:
+        """Return that leads have none."""
+        return StandardErrors.missing(len(self.winner), "leads are over several rivals")
+
+    def overturned_at_least(self, labels: int, count: IntArray) -> int | None:
+        """Return that no label sets were tried for all rows."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCase(Leading[FeatureRows]):
+    """Rows put to every rival of their class."""
+
+    engine: ClassEngine
+    _answered: list[tuple[Duel, Answer, dict[str, FloatArray]]] = field(default_factory=list)
+
+    @property
+    def _changes(self) -> ClassChanges:
+        return self.engine.changes
 
     @cached_property
     def _hidden(self) -> BoolArray:
@@ -261,14 +277,16 @@ class ClassCase:
         return self._combined(lambda duel: duel.case.verdicts(budget), budget)
 
     def _combined(self, ask: Callable[[Duel], Answer], budget: Budget) -> Answer:
-        self._answered[:] = [(duel, ask(duel)) for duel in self.duels]
-        if self.terms.resolve:
-            for duel, found in self._answered:
-                duel.case.settle(found, budget, score_columns(duel.case.scores, found.bounds))
+        self._answered.clear()
+        for duel in self.duels:
+            found = ask(duel)
+            own = score_columns(duel.case.scores, found.bounds)
+            duel.case.settle(found, budget, own)  # in rational arithmetic, verdicts too
+            self._answered.append((duel, found, own))
         count = len(self.rows)
         robust, broken = np.ones(count, dtype=bool), self._forgotten <= budget.amount
         method = np.full(count, EXACT, dtype="<U13")
-        for duel, found in self._answered:
+        for duel, found, _ in self._answered:
             robust[duel.rows] &= found.verdict == Verdict.ROBUST
             broken[duel.rows] |= found.verdict == Verdict.NOT_ROBUST
             other = found.method != EXACT
@@ -281,9 +299,7 @@ class ClassCase:
         """Write the ranges of leads: a lead is the least of those over each rival."""
         for name, end in _ENDS.items():
             columns[name][:] = end
-        for duel, found in self._answered:
-            own = score_columns(duel.case.scores, found.bounds)
-            duel.case.settle(found, budget, own)
+        for duel, _, own in self._answered:
             for name, other in _LEAST.items():
                 columns[name][duel.rows] = np.minimum(columns[name][duel.rows], -own[other])
             columns["error"][duel.rows] = np.maximum(columns["error"][duel.rows], own["error"])
@@ -362,10 +378,6 @@ class ClassCase:
 
     # --- for people and files -------------------------------------------------------------
 
-    def standard_errors(self) -> StandardErrors:
-        """Return that leads have none."""
-        return StandardErrors.missing(len(self.rows), "leads are of several columns of numbers")
-
     def stated(self, certificates: CertificateSet, group: IntArray) -> Stated:
         """Return the numbers that a certificate file states: none of rows that are undecided."""
         needed, rival = np.full(len(self.rows), np.inf), np.full(len(self.rows), -1)
@@ -407,10 +419,6 @@ class ClassCase:
             for here, over in duel.case.crossed(pulled[duel.rival] - pulled[winner]):
                 found[:, duel.rows[here]] |= over
         return found
-
-    def overturned_at_least(self, labels: int, count: IntArray) -> int | None:
-        """Return that no label sets were tried."""
-        return None
 
 
 _ENDS = {"score": np.inf, "error": 0.0, "low": np.inf, "high": np.inf, "inner_low": np.inf}

@@ -11,22 +11,20 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unswayed._core.rounding import Bounds
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
+from unswayed.engines.classes import Leading
 from unswayed.engines.protocol import Certifier, Claimed, LabelChanges, Stated, Terms
-from unswayed.engines.rational import ExactRow
 from unswayed.engines.region.engine import Directions, SecantEngine
 from unswayed.exceptions import InputError
 from unswayed.labels.bias import ResolvedBias
 from unswayed.labels.budgets import Budget
-from unswayed.margins.decisions import Answer, Margins, verdicts
+from unswayed.margins.decisions import Answer, verdicts
 from unswayed.models.classes import leads
 from unswayed.models.gradient.one_vs_rest import OneVsRest
 from unswayed.models.learner import Scores, Solution
 from unswayed.results.certificates import CertificateSet, MinimumBudgets
-from unswayed.results.groups import StandardErrors
 
 _ATTACKED = 64  # rows whose labels are tried, each by fits of its own
 REGION, ATTACK = "region", "attack"
@@ -85,7 +83,7 @@ class RivalEngine:
         """Put rows to the engine."""
         found = self._class_scores(rows)
         scores, winner = leads(found)
-        return RivalCase(self, rows, scores, winner, terms, found)
+        return RivalCase(rows, scores, winner, terms, self, found)
 
     def proof(self, budget: Budget, asked: Sequence[Claimed]) -> dict[str, FloatArray]:
         """Return nothing: there are no files about several classes."""
@@ -112,29 +110,13 @@ class _Reach(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class RivalCase:
+class RivalCase(Leading[Directions]):
     """Rows put to one model per class."""
 
     engine: RivalEngine
-    rows: Directions
-    scores: Scores  # leads over the strongest rival
-    winner: IntArray
-    terms: Terms
     by_class: list[Scores]
-    exact: dict[int, ExactRow] = field(default_factory=dict)  # none: nothing rational
     _found: dict[int, LabelChanges] = field(default_factory=dict)  # overturning, by row
     _ranges: dict[float, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
-
-    @property
-    def margins(self) -> Margins:
-        """How far the lead of each row may fall."""
-        return self.terms.decision.margins(self.scores)
-
-    def predictions(self, score: FloatArray) -> NDArray[Any]:
-        """Return the class of each row."""
-        classes = self.terms.decision.classes
-        assert classes is not None  # noqa: S101  (tells mypy)
-        return np.asarray(classes[self.winner])
 
     # --- answers --------------------------------------------------------------------------
 
@@ -283,10 +265,6 @@ class RivalCase:
 
     # --- for people and files -------------------------------------------------------------
 
-    def standard_errors(self) -> StandardErrors:
-        """Return that leads have none."""
-        return StandardErrors.missing(len(self.rows), "leads are of several models")
-
     def stated(self, certificates: CertificateSet, group: IntArray) -> Stated:
         """Return the numbers of the certificates."""
         return Stated(certificates.low, certificates.high, certificates.minimum_budgets)
@@ -298,7 +276,3 @@ class RivalCase:
     def overturned(self, changes: Any, count: FloatArray) -> FloatArray:
         """Raise: random labels are not offered."""
         raise NotImplementedError
-
-    def overturned_at_least(self, labels: int, count: IntArray) -> int | None:
-        """Return that no label sets were tried for all rows."""
-        return None

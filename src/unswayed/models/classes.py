@@ -1,5 +1,7 @@
 """Several classes: one column of numbers per class, and the same influence on all of them."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from unswayed._core.rounding import subtraction_error, wider
@@ -51,14 +53,15 @@ class ClassScores(Learner):
             max(each.rounding for each in found),
         )
 
-    def class_scores(self, represented: Matrix, solution: Solution) -> list[Scores]:
-        """Return the scores of rows, class by class."""
-        parts = (Solution(each, solution.residual, solution.rounding) for each in solution.values)
-        return [self.inner.scores(represented, each) for each in parts]
-
     def scores(self, represented: Matrix, solution: Solution) -> Scores:
         """Return the lead of each row's class over the strongest rival."""
-        return leads(self.class_scores(represented, solution))[0]
+        return leads([self.inner.scores(represented, each) for each in by_class(solution)])[0]
+
+
+def by_class(solution: Solution) -> Iterator[Solution]:
+    """Yield the model of every class."""
+    for each in solution.values:
+        yield Solution(each, solution.residual, solution.rounding)
 
 
 def leads(scores: list[Scores]) -> tuple[Scores, IntArray]:
