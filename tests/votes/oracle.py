@@ -1,6 +1,6 @@
 """Slow and plainly right: every label set, every member trained on it, votes counted by hand."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 from sklearn.base import clone
@@ -36,14 +36,20 @@ def majorities(model, estimator, X, y, tests):
     return majority
 
 
-def true_minimum(majority, y, movable, n_tests):
-    """The fewest of the movable labels whose flips change each majority; inf if none do."""
-    classes, before = np.unique(y), majority(y)
+def true_minimum(majority, y, movable, n_tests, others=None):
+    """The fewest of the movable labels whose changes change each majority; inf if none do.
+
+    `others` has, by class, what its labels may really be: by default any other class.
+    """
+    classes, before = np.unique(y).tolist(), majority(y)
+    others = others or {each: [c for c in classes if c != each] for each in classes}
     least = np.full(n_tests, np.inf)
     for size in range(1, len(movable) + 1):
         for rows in combinations(movable, size):
-            flipped = y.copy()
-            flipped[list(rows)] = np.where(y[list(rows)] == classes[0], classes[1], classes[0])
-            changed = majority(flipped) != before
-            least[changed & np.isinf(least)] = size
+            for new in product(*(others[each] for each in y[list(rows)].tolist())):
+                changed = y.copy()
+                changed[list(rows)] = new
+                least[(majority(changed) != before) & np.isinf(least)] = size
+        if np.isfinite(least).all():
+            break
     return least

@@ -178,16 +178,35 @@ def test_what_votes_cannot_answer_is_refused_with_the_reason(ask, message):
         (LabelBias.shifts(0.3, budget=2), "use LabelBias.flips"),
         (LabelBias.flips(budget=Cost(2, np.ones(150))), "is a CostBudget"),
         (LabelBias.flips(budget=2, clusters=np.arange(150) % 9), "is a Clusters"),
-        (
-            LabelBias.flips(budget=1, where=Y == "yes")
-            + LabelBias.flips(budget=1, where=Y == "no"),
-            "whose labels may be in many partitions",
-        ),
     ],
 )
 def test_biases_that_are_no_number_of_flips_are_refused(bias, message):
     with pytest.raises(BiasError, match=message):
         CertifiedClassifier(TREES, bias=bias).fit(X, Y)
+
+
+@pytest.mark.parametrize("cap", [None, 3])
+def test_limits_of_groups_are_bounded_by_their_sum(cap):
+    parts = LabelBias.flips(budget=2, where=Y == "yes") + LabelBias.flips(budget=3, where=Y == "no")
+    model = CertifiedClassifier(RIDGE, bias=parts if cap is None else parts.capped(cap)).fit(X, Y)
+    certs, least = model.certify(TESTS), model.minimum_budgets(TESTS)
+    plain = certified(RIDGE).minimum_budgets(TESTS)
+    assert (certs.robust == (plain.low > (cap or 5))).all()
+    assert not (certs.verdict == Verdict.NOT_ROBUST).any()
+    assert (least.low == np.where(plain.low > 5, np.inf, plain.low)).all()
+    assert np.isinf(least.high).all()
+
+
+@pytest.mark.parametrize("seed", range(some(3, 10)))
+def test_no_labels_within_the_limits_of_groups_move_a_robust_row(seed):
+    rng = np.random.default_rng(seed)
+    parts = LabelBias.flips(budget=1, where=Y == "yes") + LabelBias.flips(budget=1, where=Y == "no")
+    certs = CertifiedClassifier(RIDGE, bias=parts).fit(X, Y).certify(TESTS)
+    assert certs.robust.any()
+    changed = Y.copy()
+    for label, other in (("yes", "no"), ("no", "yes")):
+        changed[rng.choice(np.flatnonzero(label == Y))] = other
+    assert (clone(RIDGE).fit(X, changed).predict(TESTS) == certs.prediction)[certs.robust].all()
 
 
 def test_a_member_that_was_fitted_elsewhere_is_refused():

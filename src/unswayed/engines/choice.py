@@ -20,7 +20,7 @@ from unswayed.engines.protocol import Case, Certifier, Engine, LabelChanges, Lin
 from unswayed.engines.region.engine import SecantEngine
 from unswayed.engines.rivals import RivalEngine
 from unswayed.engines.selection import ExactEngine, SparseEngine
-from unswayed.engines.votes import MemberEngine, VotesEngine
+from unswayed.engines.votes import MemberEngine, VotesEngine, classes_allowed
 from unswayed.exceptions import InputError
 from unswayed.labels.bias import Functional, InGradient, Linear, ResolvedBias
 from unswayed.labels.budgets import Budget
@@ -258,20 +258,21 @@ def _rivals(learner: OneVsRest, labels: FloatArray, bias: ResolvedBias) -> Train
 def _votes(learner: VotesLearner, labels: FloatArray, bias: ResolvedBias) -> Trained:
     classes = labels.astype(np.intp)
     learner.check_repeatable(classes)
-    members = [_member(learner, at, classes, bias.movable) for at in range(len(learner.partitions))]
+    allowed = classes_allowed(bias, classes)
+    members = [_member(learner, at, classes, allowed) for at in range(len(learner.partitions))]
     engine = VotesEngine(learner, labels, bias, members)
     return Trained(learner, learner.solve(labels), engine)
 
 
 def _member(
-    learner: VotesLearner, at: int, classes: IntArray, movable: BoolArray
+    learner: VotesLearner, at: int, classes: IntArray, allowed: BoolArray
 ) -> MemberEngine | None:
     """Return the engine of a member that can be certified itself, unless its solver stops short."""
     rows = learner.partitions[at].rows
     member = learner.certifiable_member(at, classes[rows])
     if member is None:
         return None
-    targets, bias = member.bias(classes[rows], movable[rows])
+    targets, bias = member.bias(classes[rows], allowed[rows])
     made = trained(member.learner, targets, bias)
     found = made.engine.scores(made.engine.rows(member.training), made.solution).value
     if member.own is not None and not member.solved(found):

@@ -14,15 +14,19 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from unswayed._typing import BoolArray, FloatArray, IntArray, Matrix
 from unswayed.exceptions import BiasError, InputError, LabelPeekError, UnswayedError
-from unswayed.labels.bias import Functional, LabelBias, Linear, ResolvedBias
+from unswayed.labels.bias import Functional, InGradient, LabelBias, Linear, ResolvedBias
 from unswayed.labels.budgets import Count
+from unswayed.labels.classes import ClassChanges
+from unswayed.labels.groups import Parts
+from unswayed.models.classes import ClassScores
 from unswayed.models.family import Family, check_certifiable, family_of, register
-from unswayed.models.learner import Learner, Scores, Solution
+from unswayed.models.learner import Learner, LinearInLabels, Scores, Solution
 from unswayed.models.partitioned import (
     PartitionedClassifier,
     check_settings,
     member_of,
     seeds,
+    tallied,
     voted,
 )
 from unswayed.models.steps import (
@@ -50,8 +54,8 @@ class CertifiableMember:
     """A member whose own predictions can be certified."""
 
     learner: Learner
-    codes: tuple[float, float]  # the numbers that stand for two classes
-    threshold: float
+    codes: tuple[float, float]  # the numbers that stand for two classes, or for others and its own
+    threshold: float  # of two classes
     fitted: Any  # the member itself
     # Whether it says, of labels that are all alike, that class of every row, as partitions do
     constant: bool
@@ -62,8 +66,13 @@ class CertifiableMember:
         """Return rows as the final estimator of the member sees them."""
         return as_matrix(transform_rows(self.fitted, rows))
 
-    def bias(self, labels: IntArray, movable: BoolArray) -> tuple[FloatArray, ResolvedBias]:
-        """Return labels as its numbers, and the bias in which some of them may be flipped."""
+    def bias(self, labels: IntArray, allowed: BoolArray) -> tuple[FloatArray, ResolvedBias]:
+        """Return labels as its numbers, and the bias in which each may be any allowed class."""
+        movable = allowed.sum(axis=1) > 1
+        if allowed.shape[1] > 2:
+            changes, most = ClassChanges(labels, allowed), Count(int(movable.sum()))
+            bias = ResolvedBias(*changes.ends(), most, whole=True, classes=changes)
+            return labels.astype(np.float64), bias
         low, high = self.codes
         step = np.where(movable, high - low, 0.0)
         lower, upper = np.where(labels == 1, -step, 0.0), np.where(labels == 1, 0.0, step)
@@ -73,7 +82,7 @@ class CertifiableMember:
 
     def solved(self, scores: FloatArray) -> bool:
         """Return whether the member's own scores are near those of its solution."""
-        near = _SOLVED[self.learner.functional is Linear]
+        near = _SOLVED[self.learner.functional is not InGradient]
         return self.own is not None and np.allclose(scores, self.own, rtol=near, atol=near)
 
 
@@ -87,7 +96,7 @@ class Partition:
 
 
 class VotesLearner(Learner):
-    """A fitted `PartitionedClassifier` of two classes."""
+    """A fitted `PartitionedClassifier`."""
 
     functional = Votes
     link = "votes"
@@ -97,6 +106,7 @@ class VotesLearner(Learner):
         self, model: PartitionedClassifier, features: Matrix, weight: FloatArray | None
     ) -> None:
         self.model, self.n_rows = model, int(features.shape[0])
+        self.n_classes = len(model.classes_)
         self._features, self._weight = features, weight
         self.partitions = [
             Partition(np.flatnonzero(model.partition_ == at), member, seed)
@@ -113,14 +123,19 @@ class VotesLearner(Learner):
         return Solution(labels, np.inf, np.inf)
 
     def scores(self, represented: Matrix, solution: Solution) -> Scores:
-        """Return the share of votes for the second class: a correctly rounded quotient."""
+        """Return the scores of rows: correctly rounded quotients."""
         return self.shares(self.votes(represented))
 
-    @staticmethod
-    def shares(votes: IntArray) -> Scores:
-        """Return the share of votes for the second class, given the votes of all members."""
-        share = (votes == 1).sum(axis=0) / len(votes)
+    def shares(self, votes: IntArray) -> Scores:
+        """Return the share of votes for the second class; of several, by how much one leads."""
+        counts = np.sort(self.tally(votes), axis=1)
+        ahead = counts[:, -1] - counts[:, -2]
+        share = (ahead if self.n_classes > 2 else (votes == 1).sum(axis=0)) / len(votes)
         return Scores(share, np.zeros(len(share)))
+
+    def tally(self, votes: IntArray) -> IntArray:
+        """Return how many of the votes, (members, rows), each class gets, (rows, classes)."""
+        return tallied(votes.T, self.n_classes)
 
     def votes(self, rows: Matrix) -> IntArray:
         """Return the votes of the members of partitions that have rows, (members, rows)."""
@@ -134,13 +149,11 @@ class VotesLearner(Learner):
         written = model.classes_[labels]
         return member_of(model.estimator, self._features[part.rows], written, weight, part.seed)
 
-    def tried(
-        self, at: int, changes: Iterable[IntArray], labels: IntArray, rows: Matrix
-    ) -> list[IntArray | None]:
-        """Return votes after each of several flips in a partition; None if it cannot be trained."""
+    def tried(self, at: int, labels: Iterable[IntArray], rows: Matrix) -> list[IntArray | None]:
+        """Return votes after training on other labels of a partition; None where that fails."""
         return list(
             Parallel(n_jobs=self.model.n_jobs)(
-                delayed(_vote_after)(self, at, _flipped(labels, change), rows) for change in changes
+                delayed(_vote_after)(self, at, each, rows) for each in labels
             )
         )
 
@@ -170,36 +183,51 @@ class VotesLearner(Learner):
         except UnswayedError:
             return None
         member, family = part.member, family_of(estimator)
+        if len(labels) == 1 or (self.n_classes > 2 and family.functional is not Linear):
+            return None
         if len(np.unique(labels)) == 1:
             # What is linear in its labels depends on features alone: any labels will do.
-            if len(labels) == 1:
-                return None
-            member = self.retrained(at, _flipped(labels, np.array([0])))
+            other = labels.copy()
+            other[0] = (labels[0] + 1) % self.n_classes
+            member = self.retrained(at, other)
         weight = None if self._weight is None else self._weight[part.rows]
         final, rows = final_estimator(member), self._features[part.rows]
         training = as_matrix(transform_rows(member, rows))
         learner = family.learner(final, training, weight)
         linear = learner.functional is Linear
-        if not linear and member is not part.member:
-            return None
+        # Neighbours say the mean of their labels.
+        constant = linear and bool(
+            getattr(final, "fit_intercept", getattr(learner, "sparse", False))
+        )
+        own = family.scores(final, training) if member is part.member else None
         low, high = family.codes
+        if self.n_classes > 2:
+            # A class without labels then has less than the mean of the others: it never wins.
+            if not constant or not isinstance(learner, LinearInLabels):
+                return None
+            own = None if own is None else _led(own, np.unique(labels), self.n_classes, low, high)
+            learner = ClassScores(learner, family.codes, self.n_classes)
+        elif not linear and member is not part.member:
+            return None
         return CertifiableMember(
             learner,
             family.codes,
             (low + high) / 2 if family.threshold is None else family.threshold,
             member,
-            # Neighbours say the mean of their labels.
-            constant=linear
-            and bool(getattr(final, "fit_intercept", getattr(learner, "sparse", False))),
-            training=training,
-            own=family.scores(final, training) if member is part.member else None,
+            constant,
+            training,
+            own,
         )
 
 
-def _flipped(labels: IntArray, which: IntArray) -> IntArray:
-    found = labels.copy()
-    found[which] = 1 - found[which]
-    return found
+def _led(
+    scores: FloatArray, present: IntArray, n_classes: int, low: float, high: float
+) -> FloatArray:
+    """Return by how much the first class of each row leads, by the scores of those present."""
+    found = np.full((len(scores), n_classes), low)
+    found[:, present] = np.stack((low + high - scores, scores), 1) if scores.ndim < 2 else scores
+    found.sort(axis=1)
+    return np.asarray(found[:, -1] - found[:, -2])
 
 
 def _vote_after(learner: VotesLearner, at: int, labels: IntArray, rows: Matrix) -> IntArray | None:
@@ -244,16 +272,18 @@ def _check_bias(
             f"members of a PartitionedClassifier are trained on classes, and {bias.kind} lets "
             "labels be between them; use LabelBias.flips"
         )
-    if not resolved.budget.countable:
+    if not resolved.budget.countable and not isinstance(resolved.budget, Parts):
         raise BiasError(
             "votes are certified for budgets that are a number of labels, and this one is a "
             f"{type(resolved.budget).__name__}, whose labels may be in many partitions; pass a "
-            "count, a share or a sample"
+            "count, a share or a sample, or one of these for each of several groups"
         )
 
 
 def _shares(final: PartitionedClassifier, features: Matrix) -> FloatArray:
-    return final.predict_proba(features)[:, 1]
+    """Return the share of votes for the second class; of several, one column each."""
+    found = final.predict_proba(features)
+    return found if found.shape[1] > 2 else found[:, 1]
 
 
 register(
@@ -265,7 +295,6 @@ register(
         keeps_rows=lambda final: True,
         scores=_shares,
         threshold=0.5,
-        several=False,
         functional=Votes,
     )
 )
