@@ -163,7 +163,6 @@ def test_partitions_and_accuracy_are_a_tradeoff():
         (lambda model: model.certify(TESTS, effort=2), "exhaustive=1"),
         (lambda model: model.certify_together(TESTS), "what single labels do to many rows"),
         (lambda model: model.certify_coefficients(), "has no coefficients"),
-        (lambda model: model.certify(TESTS).save("certificates.json"), "only seen by training"),
         (lambda model: model.review_plan(TESTS, labels=3), "what single labels do to many rows"),
     ],
 )

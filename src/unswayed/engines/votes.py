@@ -9,7 +9,7 @@ changes that close it are found by dynamic programming. From below, c_t is 1 for
 for members that are certified themselves or were tried; from above, what was found to do it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, islice, product
@@ -35,8 +35,9 @@ from unswayed.labels.bias import ResolvedBias
 from unswayed.labels.budgets import Budget, Count
 from unswayed.margins.decisions import Answer, Argmax, Decision, Margins, Threshold, verdicts
 from unswayed.models.learner import Scores, Solution
+from unswayed.models.partitioned import dealt
 from unswayed.models.votes import CertifiableMember, VotesLearner
-from unswayed.results.certificates import CertificateSet, MinimumBudgets
+from unswayed.results.certificates import CertificateSet, MinimumBudgets, Verdict
 from unswayed.results.groups import StandardErrors
 
 VOTES = "votes"
@@ -96,6 +97,7 @@ class VoteRows:
     """Feature rows that are voted about."""
 
     features: Matrix
+    columns: Callable[[], FloatArray] | None = None  # votes and their costs, once they are known
 
     sums = None
 
@@ -107,8 +109,9 @@ class VoteRows:
         return VoteRows(self.features[which])
 
     def shown(self, which: IntArray) -> Matrix:
-        """Return some of the rows as the members see them."""
-        return self.features[which]
+        """Return the votes about some of the rows, and what these cost."""
+        assert self.columns is not None  # noqa: S101  (asked of the rows of a case)
+        return self.columns()[which]
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +179,7 @@ class VotesEngine:
         self.learner, self.bias, self.members = learner, bias, members
         self.labels = targets.astype(np.intp)
         self.allowed = classes_allowed(bias, self.labels)
-        self.can = frozenset({"pages", "rivals"} if learner.n_classes > 2 else {"pages"})
+        self.can = frozenset({"files", "pages"} | ({"rivals"} if learner.n_classes > 2 else set()))
         self.width = len(members)
 
     @property
@@ -206,8 +209,9 @@ class VotesEngine:
         return VotesCase(self, rows, terms.decision)
 
     def proof(self, budget: Budget, asked: Sequence[Claimed]) -> dict[str, FloatArray]:
-        """Raise: there are no files of votes."""
-        raise InputError("there are no certificate files of votes")
+        """Return the partition of each training row, which a checker finds again."""
+        model = self.learner.model
+        return {"partition": dealt(model, self.learner.features).astype(np.float64)[:, None]}
 
 
 class _Costs(NamedTuple):
@@ -237,6 +241,20 @@ class VotesCase:
     rows: VoteRows
     decision: Threshold | Argmax
     exact: dict[int, ExactRow] = field(default_factory=dict, init=False)  # none: nothing rounds
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", VoteRows(self.rows.features, lambda: self._columns))
+
+    @cached_property
+    def _columns(self) -> FloatArray:
+        """What a certificate file is about: votes, and class by class what these cost at least."""
+        model = self.engine.learner.model
+        found = np.full((len(self.winner), 1 + len(model.classes_), model.n_partitions), -1.0)
+        used = [each is not None for each in model.estimators_]
+        found[:, 0, used] = self.votes.T
+        low = self._ends[0].transpose(1, 2, 0)
+        found[:, 1:, used] = np.where(np.isinf(low), -1.0, low)
+        return found.reshape(len(found), -1)
 
     def predictions(self, score: FloatArray) -> Any:
         """Return the class that the majority votes for."""
@@ -533,8 +551,16 @@ class VotesCase:
         return StandardErrors.missing(len(self.rows), "votes have no standard errors")
 
     def stated(self, certificates: CertificateSet, group: IntArray) -> Stated:
-        """Raise: there are no files of votes."""
-        raise InputError("there are no certificate files of votes")
+        """Return what follows from votes: that labels overturn a row takes training to see."""
+        if not isinstance(self.engine.bias.budget, Count):
+            raise InputError(
+                "certificate files of votes take a number of labels as the budget, and not limits "
+                "of groups; to_frame() has the verdicts"
+            )
+        none, verdict = np.full(len(group), np.nan), certificates.verdict.copy()
+        verdict[verdict == Verdict.NOT_ROBUST] = Verdict.UNDECIDED
+        least = MinimumBudgets(certificates.minimum_budgets.low, np.full(len(group), np.inf))
+        return Stated(none, none, least, verdict)
 
     def stated_changes(self, row: int, budget: Budget) -> LabelChanges:
         """Return label changes that overturn a row."""

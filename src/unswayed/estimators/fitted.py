@@ -246,10 +246,6 @@ _REFUSALS: dict[tuple[str, ...], str] = {
         "PartitionedClassifier tries every label of every partition, which decides more rows"
     ),
     **{("votes", each): _OF_VOTES for each in ("evidence", "joint", "together")},
-    ("votes", "files"): (
-        "a certificate file is checked without training anything, and how members vote is only "
-        "seen by training them again; certify(X).to_frame() has the verdicts"
-    ),
     ("pieces", "exact"): (
         "resolve='exact' is not possible for rows in pieces: rational arithmetic needs all of "
         "them; leave it out, or fit on rows that are in memory"

@@ -26,6 +26,7 @@ from unswayed.engines.classes import ByDuels, ClassCase, ClassEngine
 from unswayed.engines.linear import Duel, LinearCase
 from unswayed.engines.protocol import Case, Certifier, Engine, Terms, score_columns
 from unswayed.engines.selection import ExactEngine
+from unswayed.engines.votes import VotesCase
 from unswayed.estimators.fitted import Fitted, LabelCode, need
 from unswayed.exceptions import InputError
 from unswayed.joint.classes import fragile_classes
@@ -281,7 +282,7 @@ class Question(Source):
     @property
     def said(self) -> IntArray:
         """The number of the class of each row, where classes are predicted."""
-        if isinstance(self.case, ClassCase):
+        if isinstance(self.case, ClassCase | VotesCase):
             return self.case.winner[self.group]
         return self.decision.positive(self.scores.value)[self.group].astype(np.intp)
 
@@ -339,20 +340,21 @@ class Question(Source):
 
     def rule(self, budget: Budget) -> dict[str, Any]:
         """Return what must stay, as a certificate file states it."""
-        if not isinstance(self.engine, ClassEngine):
+        if self.decision.task != "classes":
             return self.decision.document()
         if not isinstance(budget, Count):
             raise InputError(
                 "certificate files about three or more classes take a number of labels as the "
                 f"budget, and not one of kind {type(budget).__name__}; to_frame() has the verdicts"
             )
-        codes = [int(code) for code in self.engine.learner.codes]
-        return {"task": self.decision.task, "codes": codes, "to": self.engine.changes.table()}
+        learner: Any = self.engine.learner  # of several classes
+        codes = [int(code) for code in learner.codes]
+        return {"task": self.decision.task, "codes": codes, "to": self.engine.bias.classes.table()}
 
     def claim(self, row: int) -> int | None:
         """Return the prediction of a row as a certificate file states it."""
         at = int(self.group[row])
-        if isinstance(self.case, ClassCase):
+        if isinstance(self.case, ClassCase | VotesCase):
             return int(self.case.winner[at])
         # A double may round an exact score onto the threshold.
         exact = self.case.exact.get(at)

@@ -20,7 +20,14 @@ from unswayed.labels.classes import ClassChanges
 from unswayed.labels.groups import Parts
 from unswayed.models.classes import ClassScores
 from unswayed.models.family import Family, check_certifiable, family_of, register
-from unswayed.models.learner import Learner, LinearInLabels, Scores, Solution
+from unswayed.models.learner import (
+    ExactInfluence,
+    Learner,
+    LinearInLabels,
+    Scores,
+    Solution,
+    Specification,
+)
 from unswayed.models.partitioned import (
     PartitionedClassifier,
     check_settings,
@@ -95,11 +102,37 @@ class Partition:
     seed: int
 
 
+class VotesSpecification(Specification):
+    """Rows, dealt to partitions by a hash of their features; members vote."""
+
+    kind = "votes"
+
+    def __init__(
+        self, model: PartitionedClassifier, features: Matrix, weight: FloatArray | None
+    ) -> None:
+        super().__init__(features, sample_weight=weight)
+        self._model = model
+
+    def exact(self, n_rows: int) -> ExactInfluence:
+        """Raise: votes are counted."""
+        raise InputError("votes are no numbers that depend on labels linearly")
+
+    def document(self) -> dict[str, Any]:
+        """Return what a certificate file says of the model, apart from its weights."""
+        return {
+            "kind": self.kind,
+            "partitions": int(self._model.n_partitions),
+            "random_state": int(self._model.random_state),
+            "equal_rows": self._model.equal_rows,
+        }
+
+
 class VotesLearner(Learner):
     """A fitted `PartitionedClassifier`."""
 
     functional = Votes
     link = "votes"
+    codes = (0.0, 1.0)
     takes_features = True
 
     def __init__(
@@ -107,7 +140,8 @@ class VotesLearner(Learner):
     ) -> None:
         self.model, self.n_rows = model, int(features.shape[0])
         self.n_classes = len(model.classes_)
-        self._features, self._weight = features, weight
+        self.specification = VotesSpecification(model, features, weight)
+        self.features, self._weight = features, weight
         self.partitions = [
             Partition(np.flatnonzero(model.partition_ == at), member, seed)
             for at, (member, seed) in enumerate(zip(model.estimators_, seeds(model), strict=True))
@@ -147,7 +181,7 @@ class VotesLearner(Learner):
         part, model = self.partitions[at], self.model
         weight = None if self._weight is None else self._weight[part.rows]
         written = model.classes_[labels]
-        return member_of(model.estimator, self._features[part.rows], written, weight, part.seed)
+        return member_of(model.estimator, self.features[part.rows], written, weight, part.seed)
 
     def tried(self, at: int, labels: Iterable[IntArray], rows: Matrix) -> list[IntArray | None]:
         """Return votes after training on other labels of a partition; None where that fails."""
@@ -162,7 +196,7 @@ class VotesLearner(Learner):
         at = max(range(len(self.partitions)), key=lambda each: len(self.partitions[each].rows))
         part = self.partitions[at]
         again = self.retrained(at, labels[part.rows])
-        if _alike(part.member, again, self._features[:_COMPARED]):
+        if _alike(part.member, again, self.features[:_COMPARED]):
             return
         kind = type(final_estimator(self.model.estimator)).__name__
         raise InputError(
@@ -191,7 +225,7 @@ class VotesLearner(Learner):
             other[0] = (labels[0] + 1) % self.n_classes
             member = self.retrained(at, other)
         weight = None if self._weight is None else self._weight[part.rows]
-        final, rows = final_estimator(member), self._features[part.rows]
+        final, rows = final_estimator(member), self.features[part.rows]
         training = as_matrix(transform_rows(member, rows))
         learner = family.learner(final, training, weight)
         linear = learner.functional is Linear

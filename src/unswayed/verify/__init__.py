@@ -17,6 +17,7 @@ read Parquet files. docs/checker.md leads through it; read it in this order:
 `linear`     what labels do to a score: a residual proves a solution
 `rational`   the same in fractions, for what doubles leave open
 `classes`    three or more classes: a question about two of them for every rival
+`votes`      votes over partitions: what follows from how members vote
 `claims`     puts it together
 `gradient`   logistic and Poisson regression
 `collective` a claim about all rows together: a tree of cases proves a bound

@@ -33,6 +33,7 @@ from unswayed.verify.gradient import KINDS, Settled, check_document, settle
 from unswayed.verify.linear import Model, linear_model
 from unswayed.verify.question import in_words
 from unswayed.verify.rational import RationalRows
+from unswayed.verify.votes import Votes, check_votes, settle_votes
 
 _BLOCK = 2**19  # influences at a time
 
@@ -76,6 +77,8 @@ def verify(
             raise CertificateError(f"{path} is not a file")  # a pipe or a device need not end
     document = read(Path(certificate))
     check_document(document)
+    if votes := document["model"]["kind"] == "votes":
+        check_votes(document)
     found = load(document, label, *paths)
     bias = Bias.of(document, len(found.labels))
     several = document["question"]["task"] == "classes"
@@ -88,6 +91,9 @@ def verify(
             document, found, bias, asked, proof, track, floating_point=floating_point
         )
         return _collective_report(question, parts, exact)
+    if votes:
+        counted = settle_votes(Votes(document, found, bias, proof, classes), document["claims"])
+        return _report(question, document, counted, [each["row"] for each in document["claims"]])
     if document["model"]["kind"] in KINDS:
         return _report(question, document, settle(document, found, bias, proof, track), [])
     claims = _Linear(document, found, bias, proof)

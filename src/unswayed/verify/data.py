@@ -49,19 +49,25 @@ def load(
     document: Any, label: str | None, train: Path | None, test: Path | None, data: Path | None
 ) -> Data:
     """Read the data of a certificate; raise unless they have the sizes and hashes that it names."""
-    about, kind = document["data"], document["model"]["kind"]
+    about, model = document["data"], document["model"]
+    kind = model["kind"]
     n, p, t = about["train_rows"], about["features"], about["test_rows"]
     # Beside its features a training row has a label, the two ends of its interval, and a weight.
     if (size := (n + t) * (p + 4)) > MOST_NUMBERS:
         raise CertificateError(
             f"it is about {size:,} numbers; more than {MOST_NUMBERS:,} are not read"
         )
-    coefficients = document["question"]["task"] == "coefficients"
+    coefficients, votes = document["question"]["task"] == "coefficients", kind == "votes"
     shapes: dict[str, tuple[int, ...]] = {"labels": (n,)}
     shapes |= {"train": (n, p)} if kind != "smoother" else {}
-    shapes |= {"test": (t, p)} if not coefficients else {}
+    wide = (
+        int(model["partitions"] * (1 + len(document["question"].get("to", "01")))) if votes else p
+    )
+    if (n + t) * (wide + 4) > MOST_NUMBERS:
+        raise CertificateError(f"more than {MOST_NUMBERS:,} numbers of votes are not read")
+    shapes |= {"test": (t, wide)} if not coefficients else {}
     claimed = len(document["question"].get("contrasts", ())) or p
-    features = kind in ("ridge", "logistic", "poisson")  # the others have one per training row
+    features = votes or kind in ("ridge", "logistic", "poisson")  # the others: one per training row
     fits = features and t == claimed if coefficients else features or n == p
     if not fits or about["sha256"].keys() != shapes.keys():
         raise CertificateError("the sizes or hashes of the data do not fit the question")

@@ -104,6 +104,8 @@ def _task(document: dict[str, Any], data: Data) -> Iterator[str]:
         yield f"what must stay: the class, which is whether the score is above the {mark}"
         if balanced:
             yield "scores: measured from that mean (weighted, if rows are), which moves with labels"
+    elif document["model"]["kind"] == "votes":
+        yield f"what must stay: the class with most of the votes for {len(rule['to']):,} classes"
     elif rule["task"] == "classes":
         first, second = rule["codes"]
         yield (
@@ -137,7 +139,16 @@ def _task(document: dict[str, Any], data: Data) -> Iterator[str]:
 
 def _model(model: dict[str, Any]) -> Iterator[str]:
     kind, intercept = model["kind"], "with" if model.get("intercept") else "without"
-    if kind == "smoother":
+    if kind == "votes":
+        equal = "share one" if model["equal_rows"] == "together" else "are dealt one by one"
+        yield (
+            f"model: votes of {counted(model['partitions'], 'member')}, each trained on one "
+            f"partition: a hash of features, random state {model['random_state']}; equal rows "
+            f"{equal}"
+        )
+        yield "scores: shares of votes; with equally many, the first class is predicted"
+        yield "  the votes of the members are taken from the data: nobody trained them here"
+    elif kind == "smoother":
         yield "model: the score of a row is a sum of labels, each times a number that is given"
     elif kind == "kernel-ridge":
         yield f"model: kernel ridge, alpha {model['alpha']!r}"
@@ -352,6 +363,13 @@ def _features(document: dict[str, Any], data: Data, bias: Bias) -> Iterator[str]
         yield f"  on its diagonal: {quartiles(np.diag(train).tolist())}"
         if tests is not None:
             yield f"  for test rows: {quartiles(tests.ravel().tolist())}"
+    elif kind == "votes" and tests is not None:
+        yield from _made(document, data)
+        costs = tests[:, document["model"]["partitions"] :]
+        yield (
+            "  that a vote takes more than 1 label, or cannot become a class, is taken from the "
+            f"data, too: {np.sum(costs > 1):,} and {np.sum(costs < 0):,} of {costs.size:,} numbers"
+        )
     elif train is not None:
         yield from _made(document, data)
         yield from _columns(document, train, data, bias)
