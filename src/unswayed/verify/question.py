@@ -104,8 +104,13 @@ def _task(document: dict[str, Any], data: Data) -> Iterator[str]:
         yield f"what must stay: the class, which is whether the score is above the {mark}"
         if balanced:
             yield "scores: measured from that mean (weighted, if rows are), which moves with labels"
+        if document["model"]["kind"] == "votes":
+            yield "scores: shares of votes for the second class"
     elif document["model"]["kind"] == "votes":
-        yield f"what must stay: the class with most of the votes for {len(rule['to']):,} classes"
+        yield (
+            f"what must stay: the class, which is that with most votes of {len(rule['to']):,} "
+            "classes, and of equal ones the first"
+        )
     elif rule["task"] == "classes":
         first, second = rule["codes"]
         yield (
@@ -146,7 +151,6 @@ def _model(model: dict[str, Any]) -> Iterator[str]:
             f"partition: a hash of features, random state {model['random_state']}; equal rows "
             f"{equal}"
         )
-        yield "scores: shares of votes; with equally many, the first class is predicted"
         yield "  the votes of the members are taken from the data: nobody trained them here"
     elif kind == "smoother":
         yield "model: the score of a row is a sum of labels, each times a number that is given"
@@ -365,10 +369,13 @@ def _features(document: dict[str, Any], data: Data, bias: Bias) -> Iterator[str]
             yield f"  for test rows: {quartiles(tests.ravel().tolist())}"
     elif kind == "votes" and tests is not None:
         yield from _made(document, data)
-        costs = tests[:, document["model"]["partitions"] :]
+        votes, costs = np.split(tests, [document["model"]["partitions"]], axis=1)
+        width, cast = costs.shape[1] // votes.shape[1], np.sum(votes >= 0)
+        never = np.sum(costs < 0) - cast - width * np.sum(votes < 0)
         yield (
-            "  that a vote takes more than 1 label, or cannot become a class, is taken from the "
-            f"data, too: {np.sum(costs > 1):,} and {np.sum(costs < 0):,} of {costs.size:,} numbers"
+            "  how many labels a vote takes is taken from the data, too, where that is more than "
+            f"1: {np.sum(costs > 1) + never:,} of {(width - 1) * cast:,} times, {never:,} of them "
+            "no number is enough"
         )
     elif train is not None:
         yield from _made(document, data)
