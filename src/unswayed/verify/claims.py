@@ -33,7 +33,7 @@ from unswayed.verify.gradient import KINDS, Settled, check_document, settle
 from unswayed.verify.linear import Model, linear_model
 from unswayed.verify.question import in_words
 from unswayed.verify.rational import RationalRows
-from unswayed.verify.votes import Votes, check_votes, settle_votes
+from unswayed.verify.votes import Votes, settle_votes
 
 _BLOCK = 2**19  # influences at a time
 
@@ -77,8 +77,6 @@ def verify(
             raise CertificateError(f"{path} is not a file")  # a pipe or a device need not end
     document = read(Path(certificate))
     check_document(document)
-    if votes := document["model"]["kind"] == "votes":
-        check_votes(document)
     found = load(document, label, *paths)
     bias = Bias.of(document, len(found.labels))
     several = document["question"]["task"] == "classes"
@@ -86,14 +84,14 @@ def verify(
     asked = AskedTogether.read(document)
     question = in_words(document, found, bias, asked)
     proof = read_proof(document, Path(certificate))
+    if document["model"]["kind"] == "votes":
+        counted = settle_votes(Votes(document, found, bias, proof, classes), document["claims"])
+        return _report(question, document, counted, [each["row"] for each in document["claims"]])
     if asked is not None:
         parts, exact = findings(
             document, found, bias, asked, proof, track, floating_point=floating_point
         )
         return _collective_report(question, parts, exact)
-    if votes:
-        counted = settle_votes(Votes(document, found, bias, proof, classes), document["claims"])
-        return _report(question, document, counted, [each["row"] for each in document["claims"]])
     if document["model"]["kind"] in KINDS:
         return _report(question, document, settle(document, found, bias, proof, track), [])
     claims = _Linear(document, found, bias, proof)

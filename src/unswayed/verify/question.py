@@ -370,12 +370,11 @@ def _features(document: dict[str, Any], data: Data, bias: Bias) -> Iterator[str]
     elif kind == "votes" and tests is not None:
         yield from _made(document, data)
         votes, costs = np.split(tests, [document["model"]["partitions"]], axis=1)
-        width, cast = costs.shape[1] // votes.shape[1], np.sum(votes >= 0)
-        never = np.sum(costs < 0) - cast - width * np.sum(votes < 0)
+        width, above = costs.shape[1] // votes.shape[1], int((costs > 1).sum())
+        never = int((costs < 0).sum() - (votes >= 0).sum() - width * (votes < 0).sum())
         yield (
-            "  how many labels a vote takes is taken from the data, too, where that is more than "
-            f"1: {np.sum(costs > 1) + never:,} of {(width - 1) * cast:,} times, {never:,} of them "
-            "no number is enough"
+            "  how many labels a vote takes is taken from the data, too, where that is more than 1 "
+            f"({above:,} times) or no number is enough ({never:,} times)"
         )
     elif train is not None:
         yield from _made(document, data)

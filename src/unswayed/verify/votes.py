@@ -22,14 +22,6 @@ from unswayed.verify.facts import claimed_budgets
 from unswayed.verify.gradient import Settled
 
 
-def check_votes(document: dict[str, Any]) -> None:
-    """Raise unless the question is one about votes."""
-    rule = document["question"]
-    asks = rule["task"] == "classes" or type(rule.get("threshold")) in (int, float)
-    if "collective" in document or not asks:
-        raise CertificateError("its question is not one about votes")
-
-
 def dealt(model: dict[str, Any], rows: FloatArray) -> IntArray:
     """Return the partition of each row: a hash of its doubles, little-endian and -0 as 0."""
     key, before, found = str(model["random_state"]).encode()[:64], Counter[bytes](), []
@@ -50,11 +42,13 @@ class Votes:
         self, document: dict[str, Any], data: Data, bias: Bias, proof: dict[str, FloatArray],
         classes: Classes | None,
     ) -> None:  # fmt: skip
-        model, self._rule, self.labels = document["model"], document["question"], bias.labels
+        model, self._rule = document["model"], document["question"]
+        asks = classes is not None or type(self._rule.get("threshold")) in (int, float)
+        _need(asks and "collective" not in document, "its question is not one about votes")
         assert data.train is not None and data.tests is not None  # noqa: S101, PT018
-        partition, said = dealt(model, data.train), proof.get("partition")
-        if said is None or not np.array_equal(said.ravel(), partition):
-            raise CertificateError("its partition is not the one that the hash of features gives")
+        partition, said, self.labels = dealt(model, data.train), proof.get("partition"), bias.labels
+        same = said is not None and np.array_equal(said.ravel(), partition)
+        _need(same, "its partition is not the one that the hash of features gives")
         self.own = np.frombuffer(data.labels).astype(np.int64)
         self._allowed = self._may_be(data, bias, classes)
         size, count = model["partitions"], self._allowed.shape[1]
@@ -76,8 +70,8 @@ class Votes:
         ends = np.frombuffer(bias.lower), np.frombuffer(bias.upper)
         flips = np.where(moves, -self.own, 0), np.where(moves, 1 - self.own, 0)
         right = np.isin(np.frombuffer(data.labels), (0.0, 1.0)).all()
-        if not right or not all(map(np.array_equal, ends, flips)):
-            raise CertificateError("members learn classes: a label is 0 or 1, and may be the other")
+        right &= all(map(np.array_equal, ends, flips))
+        _need(right, "members learn classes: a label is 0 or 1, and may be the other")
         return moves[:, None] | (self.own[:, None] == np.arange(2))
 
     def _check_member(self, at: int, rows: IntArray) -> None:
