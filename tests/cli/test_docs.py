@@ -39,6 +39,7 @@ def demo(tmp_path_factory):
         "docs/start/command-line.md",
         "docs/command-line.md",
         "docs/certificates.md",
+        "docs/guide/classes.md",
         "docs/logistic.md",
         "docs/together.md",
     ],

@@ -195,7 +195,7 @@ def test_a_class_that_only_looks_different_is_not_taken_for_the_rest(folder):
 
 def test_without_it_all_classes_are_told_apart_and_the_advice_can_be_pasted(folder):
     assert unswayed_here("certify", "many.csv", *ASK, cwd=folder).returncode == 0
-    done = unswayed_here("together", "many.csv", *ASK, cwd=folder)
+    done = unswayed_here("coefficients", "many.csv", *ASK, cwd=folder)
     assert done.returncode == 2
     assert (
         "3 classes of the label 'species' ('setosa', 'versicolor' and 'virginica')" in done.stderr

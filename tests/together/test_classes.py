@@ -118,6 +118,39 @@ def test_counts_are_between_the_bounds_and_witnesses_overturn_what_they_say(seed
     assert len(found.witness.overturned) == found.at_least
 
 
+@pytest.mark.filterwarnings("ignore::unswayed.exceptions.SolverPrecisionWarning")
+@pytest.mark.parametrize("seed", range(some(15, 40)))
+def test_summaries_hold_for_all_label_sets(seed):
+    problem = Problem(seed)
+    certs = problem.fitted().certify(problem.tests)
+    found, changed = certs.summary(), (problem.said != problem.said[0]).sum(axis=1)
+    assert found.at_least <= changed.max() <= found.at_most <= len(certs) - found.robust
+    largest = 0 if found.random is None else found.random.largest
+    assert largest <= changed.max() / len(certs)
+
+
+def test_summaries_count_rows_of_classes_that_can_lose_all_of_their_labels():
+    rng = np.random.default_rng(5)
+    X, labels = rng.normal(size=(30, 2)), np.arange(30) % 3
+    X += 2 * np.eye(3)[labels][:, :2]
+    bias = LabelBias.flips(budget=12)
+    certs = CertifiedClassifier(Ridge(), bias=bias).fit(X, labels).certify(X)
+    found = certs.summary()
+    assert not certs.robust.any()
+    assert 10 <= found.at_least <= found.at_most == 30
+    assert f"together: {found.others()['together']}" in str(certs)
+
+
+def test_many_rows_are_counted_one_at_a_time():
+    rng = np.random.default_rng(6)
+    X, labels = rng.normal(size=(700, 3)), rng.integers(4, size=700)
+    certs = CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=20)).fit(X, labels).certify(X)
+    found = certs.summary()
+    assert found.at_most == len(certs) - found.robust
+    assert found.at_least is None
+    assert "and some" not in found.lines()["together"]
+
+
 def test_most_counts_are_found_exactly():
     met = [Problem(seed) for seed in range(some(20, 40))]
     found = [each.fitted().certify_together(each.tests, time_limit=5) for each in met]

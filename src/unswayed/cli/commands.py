@@ -213,7 +213,8 @@ class FairnessOptions(AskedOptions):
     false_positive_rate, true_negative_rate or false_negative_rate, each also with _difference,
     _ratio, _group_min or _group_max behind it, and demographic_parity, equal_opportunity or
     equalized_odds with _difference or _ratio; of numbers, mean_prediction and
-    mean_prediction_difference. By default selection_rate and demographic_parity_difference.
+    mean_prediction_difference. By default selection_rate and demographic_parity_difference. Of
+    three or more classes each has its own, or one is named: "selection_rate (hired)".
     NAME,NAME,… or repeated."""
     limit: Annotated[Names, Parameter(group=ASKED)] = ()
     """Exit with 1 unless it is proven, at the main budget, that the difference stays at most, or

@@ -42,14 +42,7 @@ from unswayed.report.page import without_rows
 from unswayed.results.groups import LARGE_GROUPS
 from unswayed.study.facts import change_heads, paged, row_facts
 from unswayed.study.folds import open_folds
-from unswayed.study.joint import (
-    HOLDS,
-    Counting,
-    Fairness,
-    check_seconds,
-    read_limits,
-    together_facts,
-)
+from unswayed.study.joint import HOLDS, Fairness, read_limits
 from unswayed.study.movement import need_radius
 from unswayed.study.opening import open_study
 from unswayed.study.request import Request
@@ -65,6 +58,7 @@ from unswayed.study.review import (
     write_corrected,
 )
 from unswayed.study.study import Study
+from unswayed.study.together import Counting, check_seconds, together_facts
 from unswayed.words import counted, number_end, percent
 
 

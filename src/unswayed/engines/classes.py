@@ -408,16 +408,17 @@ class ClassCase(Leading[FeatureRows]):
     def crossed(self, changes: Any) -> BoolArray:
         """Return which of several label changes, a CSR matrix, overturn which rows."""
         found = np.zeros((changes.shape[0], len(self.rows)), dtype=bool)
-        pulled = []
+        pulled, gone = [], []
         for number in range(self._changes.n_classes):
             gained = self._changes.gained(number, changes)
             left = np.sum(self._changes.own == number) + gained.sum(axis=1)
-            found[:, self.winner == number] = (left <= 0)[:, None]
+            gone.append((left <= 0)[:, None])  # no model knows the class: it neither wins nor stays
+            found[:, self.winner == number] = gone[-1]
             pulled.append(self.duels[0].case.pulled(gained * self.engine.learner.step))
         for duel in self.duels:
             winner = int(self.winner[duel.rows[0]])
             for here, over in duel.case.crossed(pulled[duel.rival] - pulled[winner]):
-                found[:, duel.rows[here]] |= over
+                found[:, duel.rows[here]] |= over & ~gone[duel.rival]
         return found
 
 

@@ -478,11 +478,21 @@ class Question(Source):
         return CollectiveClaim(self, budget, section(), cases, closer)
 
     @property
+    def n_effects(self) -> int:
+        """How many effects label changes have on one row: of classes, on each of its rivals."""
+        if isinstance(self.case, ClassCase):
+            engine = self.case.engine
+            return len(engine.shared.entries) * (engine.changes.n_classes - 1) ** 2
+        return len(self.selection.engine.influence.entries)
+
+    @property
     def is_small(self) -> bool:
         """Whether one set of labels for all rows is found in no time worth mentioning."""
-        if "joint" not in self.engine.can or not self.engine.bias.budget.countable:
+        if "together" not in self.engine.can or not self.engine.bias.budget.countable:
             return False
         numbers = self.engine.learner.n_rows * len(self.group)
+        if isinstance(self.case, ClassCase):
+            numbers *= (self.case.engine.changes.n_classes - 1) ** 2
         return numbers * (1 + self.engine.width) <= _QUICK
 
     def asked(self) -> list[Asked]:

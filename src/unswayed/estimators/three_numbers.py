@@ -90,6 +90,8 @@ def _together(
     if own is not None and not own.countable:
         return _of_other_kind(asked, alone, most)
     if own is None or not all(_can(each, "joint") for each in asked):
+        if len(asked) == 1 and _can(asked[0], "together"):
+            return _of_classes(asked[0], alone, most)
         return [*most], [_attacked(asked, each) for each in alone]
     placed = [Placed(_quick(each), each.place) for each in asked]
     budgets = [own.sized(each.labels) for each in alone]
@@ -137,6 +139,18 @@ def _of_other_kind(
     )
 
 
+def _of_classes(
+    asked: Asked, alone: Sequence[Alone], most: Sequence[int]
+) -> tuple[list[int | None], list[int | None]]:
+    """Return the same for three or more classes: rows one at a time, unless there are few."""
+    budget = asked.question.engine.bias.budget
+    found = [_few(asked, budget.sized(each.labels)) if each.main else None for each in alone]
+    high = [n if pair is None else min(n, pair[1]) for n, pair in zip(most, found, strict=True)]
+    low = np.maximum.accumulate([-1 if pair is None else pair[0] for pair in found])
+    at_least = [None if each < 0 else int(each) for each in low.tolist()]
+    return np.minimum.accumulate(high[::-1])[::-1].tolist(), at_least
+
+
 def _can(asked: Asked, capability: str) -> bool:
     return capability in asked.question.engine.can
 
@@ -166,7 +180,7 @@ def _few(asked: Asked, budget: Budget) -> tuple[int, int] | None:
     """
     question = asked.question
     fragile = int(np.sum(asked.least <= budget.amount))
-    if fragile * len(question.selection.engine.influence.entries) > _SMALL:
+    if fragile * question.n_effects > _SMALL:
         return None
     if not fragile:
         return 0, len(question.group)

@@ -146,7 +146,7 @@ class Attack:
 
     @cached_property
     def _margin(self) -> FloatArray:
-        return np.where(self.fragile.known, self.fragile.margin, np.inf)
+        return np.where(self.fragile.aimed, self.fragile.margin, np.inf)
 
     # --- sums of influence rows -----------------------------------------------------------
 
@@ -156,9 +156,9 @@ class Attack:
         It works for every kind of budget.
         """
         fragile = self.fragile
-        if not fragile.known.any():
+        if not fragile.aimed.any():
             return
-        scale = np.where(fragile.known & (fragile.margin > 0), fragile.margin, 1.0)
+        scale = np.where(fragile.aimed & (fragile.margin > 0), fragile.margin, 1.0)
         for start in self._starts():
             weight = start / scale
             self._try_parts(strongest(fragile, weight @ fragile.influence))
@@ -178,7 +178,7 @@ class Attack:
         """
         found: list[FloatArray] = []
         for at in np.argsort(self.goal.offsets, kind="stable")[:_FUNCTIONS]:
-            pull = self.goal.slopes[at] * self.fragile.known
+            pull = self.goal.slopes[at] * self.fragile.aimed
             correlation = self.fragile.influence @ (pull @ self.fragile.influence)
             ways = (correlation > 0, correlation < 0)
             found += [pull, *(np.where(way, pull, 0.0) for way in ways)]
@@ -205,7 +205,7 @@ class Attack:
         labels[order] += (amount - labels)[order] > 1e-6
         self.offer(self.fragile.from_columns(labels.astype(np.intp), labels))
         self.improve(labels)
-        self.pursue(labels, target & self.fragile.known)
+        self.pursue(labels, target & self.fragile.aimed)
 
     def pursue(self, labels: FloatArray, target: BoolArray, steps: int = 3000) -> None:
         """Exchange labels until certain rows are overturned, if that can be had.
@@ -215,7 +215,7 @@ class Attack:
         """
         fragile = self.fragile
         goal = float(self.goal.values(target[:, None].astype(np.float64))[0])
-        kept = ~target & self.goal.feared & fragile.known
+        kept = ~target & self.goal.feared & fragile.aimed
         sign = np.where(target, 1.0, -1.0)[target | kept]
         rows = np.flatnonzero(target | kept)
         scale = np.maximum(np.abs(fragile.margin[rows]), 1e-12)

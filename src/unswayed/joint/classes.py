@@ -111,6 +111,11 @@ class FragileClasses(Fragile):
         return super().known & ~self.forgettable[self.winner]
 
     @property
+    def aimed(self) -> BoolArray:
+        """Events of all rows: a rival may lead them, also if their class can lose its labels."""
+        return super().known
+
+    @property
     def firm(self) -> BoolArray:
         """Events of rivals that keep labels: a row that one of these leads leaves its class."""
         return self.known & ~self.forgettable[self.rivals]

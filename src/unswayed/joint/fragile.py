@@ -91,6 +91,11 @@ class Fragile:
         return self.budget.countable
 
     @property
+    def aimed(self) -> BoolArray:
+        """Rows that attacks look for labels of."""
+        return self.known
+
+    @property
     def firm(self) -> BoolArray:
         """Events that happen, or others of their row, wherever labels move the row too far."""
         return self.known

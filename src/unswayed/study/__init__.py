@@ -15,7 +15,8 @@
 `plan`       what passes over files would take
 `movement`   how far predicted numbers can move
 `facts`      the answer about single rows as one dict
-`joint`      the answer about all rows at once: counts, rates, gaps
+`together`   one set of wrong labels for all rows: how many predictions it overturns
+`joint`      how far wrong labels move rates of all rows, and gaps between groups
 `review`     labels to check, answers of reviewers, the corrected file
 `evidence`   label audits: how they start, what people answer, how far they are
 `compare`    models side by side: two studies, or one over its penalty

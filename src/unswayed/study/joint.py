@@ -1,24 +1,23 @@
-"""All test rows at once: how many one set of wrong labels overturns, and how far rates can move."""
+"""All test rows at once: how far wrong labels can move rates of groups and gaps between them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from unswayed._core.dyadic import enclose
-from unswayed._typing import BoolArray, FloatArray, IntArray
+from unswayed._typing import BoolArray, FloatArray
 from unswayed.exceptions import InputError
 from unswayed.joint.metrics import RATES, Named, names
-from unswayed.results.collective import CollectiveWitness, MetricRange, TogetherCertificate
+from unswayed.results.collective import CollectiveWitness, MetricRange
 from unswayed.results.groups import SMALL_GROUP
-from unswayed.study.facts import budget_facts, label_changes
-from unswayed.study.loading import need
+from unswayed.study.facts import budget_facts
 from unswayed.study.request import Budget
 from unswayed.study.study import Study
-from unswayed.tables.columns import is_number, plain
-from unswayed.tables.expression import select
+from unswayed.study.target import Target
+from unswayed.study.together import Say, rows_meant
 from unswayed.words import (
     counted,
     distinct_texts,
@@ -30,148 +29,10 @@ from unswayed.words import (
     suggest,
 )
 
-Say = Callable[[str], None]
-"""Takes a line about how far a search is."""
-
 MEAN = "mean_prediction"
 MEANS = (MEAN, f"{MEAN}_difference")
 HOLDS, BROKEN, OPEN = "holds", "can be broken", "open"
 """What is known of a limit: a proof, labels that break it, or neither."""
-
-
-def check_seconds(time_limit: float) -> float:
-    """Return a time limit; raise unless it is 0 or more."""
-    if not time_limit >= 0:
-        raise InputError(
-            f"--time-limit {time_limit:g} is not a number of seconds; pass 0 or more, where 0 "
-            "gives bounds that take little time"
-        )
-    return time_limit
-
-
-def rows_meant(study: Study, only_rows: str | None) -> BoolArray:
-    """Return which test rows a question is about."""
-    if only_rows is None:
-        return np.ones(len(study.test), dtype=bool)
-    mask = select(only_rows, study.test.table, "--only-rows")
-    if not mask.any():
-        raise InputError(
-            f"--only-rows {shorten(only_rows)!r} holds for none of the {len(study.test):,} test "
-            "rows, so that there is nothing to count; check the values it compares with, or pass "
-            "more rows with --holdout or --test"
-        )
-    return mask
-
-
-def numbers_of(study: Study, name: str, option: str, *, test: bool, least: str) -> FloatArray:
-    """Return a column of numbers of the test rows, or of the training rows."""
-    rows = study.test if test else study.train
-    need((name,), rows.table, option)
-    column = plain(rows.table.column(name))
-    if not is_number(column.type):
-        raise InputError(
-            f"{option}: column {shorten(name)!r} holds texts; name a column of numbers"
-        )
-    values = np.asarray(column.to_numpy(), dtype=np.float64)
-    with np.errstate(invalid="ignore"):
-        fine = np.isfinite(values) & ((values > 0) if least == "above 0" else (values >= 0))
-    for at in np.flatnonzero(~fine)[:1]:
-        raise InputError(
-            f"{option}: column {shorten(name)!r} is {values[at]:g} in row {rows.numbers[at]:,}; it "
-            f"must be a number, {least}"
-        )
-    return values
-
-
-# --- how many predictions one set of wrong labels overturns ----------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class Counting:
-    """What is counted, and how long that may take."""
-
-    only_rows: str | None = None  # Test rows that count, as a condition; None: all
-    # Only predictions that rise too far, or fall; None: both
-    turned: Literal["up", "down"] | None = None
-    # Column of the test rows that says how much each counts; None: 1
-    row_weights: str | None = None
-    time_limit: float = 60.0  # Seconds per budget
-
-
-def together_facts(study: Study, counting: Counting, say: Say) -> dict[str, Any]:
-    """Prove, at every budget, how many test rows one set of wrong labels overturns."""
-    among, weights = rows_meant(study, counting.only_rows), None
-    if counting.row_weights is not None:
-        weights = numbers_of(
-            study, counting.row_weights, "--row-weights", test=True, least="0 or more"
-        )
-
-    def asked(budget: Budget) -> dict[str, Any]:
-        found = study.scheme.certify_together(
-            study,
-            budget,
-            time_limit=counting.time_limit,
-            direction=counting.turned,
-            where=among,
-            weights=weights,
-            progress=lambda line: say(f"{budget.text}: {line}"),
-        )
-        again = refitted(study, found.witness.indices, found.witness.labels, counting.turned)
-        return budget_facts(study, budget) | _counted(study, found, again & among, weights)
-
-    budgets = [asked(budget) for budget in study.request.budgets]
-    return {
-        "rows": budgets[0]["rows"],
-        "only_rows": counting.only_rows,
-        "turned": counting.turned,
-        "row_weights": counting.row_weights,
-        "folds": study.request.folds,
-        "time_limit": counting.time_limit,
-        "budgets": budgets,
-    }
-
-
-def refitted(study: Study, changed: IntArray, labels: Any, turned: str | None = None) -> BoolArray:
-    """Return which test rows a model, trained anew on changed labels, tells something else."""
-    every = np.arange(len(study.test))
-    before = study.answers.score
-    after = before
-    if len(changed):
-        after = study.scheme.refitted_scores(study, changed, labels, every)
-    if study.target.classes:
-        rule = study.request.rule
-        other = rule.predict(after) != rule.predict(before)
-    else:
-        radius = study.request.radius
-        assert radius is not None  # noqa: S101  (checked before)
-        other = np.abs(after - before) > study.request.on_scale(radius)
-    ways = {None: after != before, "up": after > before, "down": after < before}
-    return np.asarray(other & ways[turned])
-
-
-def _counted(
-    study: Study, found: TogetherCertificate, again: BoolArray, weights: FloatArray | None
-) -> dict[str, Any]:
-    """Return what was found at a budget; numbers of rows are those of their files."""
-    numbers, witness = study.test.numbers, found.witness
-    return {
-        "one_at_a_time": found.fragile,
-        "at_most": found.at_most,
-        "at_least": found.at_least,
-        "proven": found.proven,
-        "rows": found.n_rows,
-        "at_most_text": number_end(found.at_most, 1),
-        "at_least_text": number_end(found.at_least, -1),
-        "one_at_a_time_text": number_end(found.fragile, 1),
-        "bounds": dict(found.bounds),
-        "replayed": int(again.sum()) if weights is None else float(weights[again].sum()),
-        "overturned": numbers[witness.overturned].tolist(),
-        "replayed_rows": numbers[again].tolist(),
-        "changes": label_changes(study, study.train, witness.indices, witness.labels),
-    }
-
-
-# --- how far rates of groups and gaps between them can move ----------------------------------
 
 
 @dataclass(frozen=True)
@@ -182,6 +43,8 @@ class Metric:
     rates: tuple[str, ...]  # What it is made of
     # How groups are compared: "difference", "ratio", "group_min" or "group_max"; None: they are not
     kind: str | None
+    of: int | None = None  # Of several classes, the number of the one that it is about
+    class_name: str | None = None
 
     @classmethod
     def read(cls, name: str, *, classes: bool) -> "Metric":
@@ -207,6 +70,41 @@ class Metric:
             ) from None
         return cls(name, found.rates, found.kind)
 
+    @classmethod
+    def of_classes(cls, text: str, target: Target) -> "list[Metric]":
+        """Read a metric of each class, or of the one in brackets; accuracy is about all of them."""
+        name, bracket, given = text.removesuffix(")").partition(" (")
+        if not (bracket and target.several):
+            name = text
+        found = cls.read(name, classes=bool(target.classes))
+        every = [(at, known) for at, known in enumerate(target.class_names) if target.several]
+        if found.rates == ("accuracy",):
+            every = []
+        if name == text:
+            return [replace(found, of=at, class_name=known) for at, known in every] or [found]
+        if not every:
+            raise InputError(f"--metric {text}: {name} is about all classes; leave '({given})' out")
+        for at, known in every:
+            if known == given:
+                return [replace(found, of=at, class_name=known)]
+        raise InputError(
+            f"--metric {text}: {shorten(given)!r} is no class of the label "
+            f"{shorten(target.label)!r}; {suggest(given, [*target.class_names], 'classes')}"
+        )
+
+    def named(self, name: str) -> str:
+        """Return the name of the metric, or of a rate, with the class that it is about."""
+        return name if self.of is None else f"{name} ({self.class_name})"
+
+    @property
+    def title(self) -> str:
+        """The name of the metric, with the class that it is about."""
+        return self.named(self.name)
+
+    def labelled(self, truth: FloatArray, *, positive: bool) -> BoolArray:
+        """Return which rows are labelled as the positive class, or are not."""
+        return np.asarray((truth == (1 if self.of is None else self.of)) == positive)
+
     @property
     def needs_truth(self) -> bool:
         """Whether it compares predictions with labels of the test rows."""
@@ -215,7 +113,7 @@ class Metric:
     @property
     def by_group(self) -> str | None:
         """The rate that is known of every group, where the metric is about one."""
-        return self.rates[0] if len(self.rates) == 1 else None
+        return self.named(self.rates[0]) if len(self.rates) == 1 else None
 
 
 def default_metrics(study: Study) -> tuple[str, ...]:
@@ -247,13 +145,17 @@ class Fairness:
         say: Say,
     ) -> "Fairness":
         """Check what is asked before any work is done."""
-        request, classes = study.request, bool(study.target.classes)
+        request, target = study.request, study.target
         if request.log:
             raise InputError(
                 "--log: a mean of predicted logarithms is no mean of predicted numbers; leave "
                 "--log out"
             )
-        read = [Metric.read(name, classes=classes) for name in metrics or default_metrics(study)]
+        read = [
+            each
+            for name in metrics or default_metrics(study)
+            for each in Metric.of_classes(name, target)
+        ]
         made = cls(study, read, only_rows, rows_meant(study, only_rows), time_limit, say)
         for metric in read:
             made._check(metric)
@@ -293,18 +195,26 @@ class Fairness:
                 f"{metric.name} compares groups; name another column, or pass more rows"
             )
         truth = self.study.test.labels
-        for rate in metric.rates if truth is not None else ():
+        if truth is None:
+            return
+        for rate in metric.rates:
             for positive in RATES[rate].classes if rate in RATES else ():
-                some = set(groups[np.asarray(truth)[self.among] == positive].tolist())
+                some = set(groups[metric.labelled(truth[self.among], positive=positive)].tolist())
                 lacking = [kind for kind in kinds if kind not in some]
                 if lacking:
-                    named = self.study.target.class_names[int(positive)]
                     raise InputError(
-                        f"--metric {metric.name}: {rate} is a share of the rows whose "
-                        f"{shorten(self.study.target.label)} is {named!r}, and the group "
+                        f"--metric {metric.title}: {rate} is a share of the rows whose "
+                        f"{shorten(self.study.target.label)} is "
+                        f"{self._meant(metric, positive=positive)}, and the group "
                         f"{lacking[0]!r} of {shorten(column)!r} has none among the test rows; "
                         "leave it out with --only-rows, or pass more rows with --holdout or --test"
                     )
+
+    def _meant(self, metric: Metric, *, positive: bool) -> str:
+        """Return the class of some labels in words."""
+        if metric.of is None:
+            return repr(self.study.target.class_names[positive])
+        return f"{'' if positive else 'not '}{metric.class_name!r}"
 
     def absent(self) -> list[str]:
         """Return a note for every column with groups that no test row is in."""
@@ -361,7 +271,7 @@ class Fairness:
             for limit in limits
             for each in columns
             for line in each["metrics"]
-            if line["metric"] == limit.metric.name
+            if line["metric"] == limit.metric.title
             for at, budget in enumerate(budgets)
         ]
         return found | {"limits": judged}
@@ -373,7 +283,7 @@ class Fairness:
         for metric in (each for each in self.metrics if each.kind is None):
             single = metric.by_group in covered or not groups
             found = [self._over_budgets(metric, name) for name in ([None] if single else groups)]
-            overall.append(self._line(metric.name, found[0]))
+            overall.append(self._line(metric, found[0]))
             for into, ranges in zip(columns, [] if single else found, strict=False):
                 into["rates"].append(self._rates(metric, ranges))
         return overall
@@ -382,7 +292,7 @@ class Fairness:
         """Put metrics that compare the groups of a column, and their rates, beside it."""
         for metric in (each for each in self.metrics if each.kind is not None):
             found = self._over_budgets(metric, name)
-            line = self._line(metric.name, found) | self._without_small(metric, name)
+            line = self._line(metric, found) | self._without_small(metric, name)
             into["metrics"].append(line)
             known = {each["rate"] for each in into["rates"]}
             if metric.by_group is not None and metric.by_group not in known:
@@ -398,7 +308,7 @@ class Fairness:
         if not large.all() and large.sum() > 1:
             among = self.among.copy()
             among[among] = large[which]
-            line = self._line(metric.name, replace(self, among=among)._over_budgets(metric, column))
+            line = self._line(metric, replace(self, among=among)._over_budgets(metric, column))
         small = sorted(kinds[~large].tolist(), key=natural)
         return {"small_groups": small, "large": line}
 
@@ -406,8 +316,9 @@ class Fairness:
         """Return which of the rows asked about each rate of a metric is a share of."""
         truth = None if self.study.test.labels is None else self.study.test.labels[self.among]
         classes = [each for rate in metric.rates if rate in RATES for each in RATES[rate].classes]
-        every = np.ones(int(self.among.sum()), dtype=bool)
-        return [np.asarray(truth == each) for each in classes] or [every]
+        if truth is None or not classes:
+            return [np.ones(int(self.among.sum()), dtype=bool)]
+        return [metric.labelled(truth, positive=each) for each in classes]
 
     def _over_budgets(self, metric: Metric, column: str | None) -> list[MetricRange]:
         return [self._asked(metric, column, budget) for budget in self.study.request.budgets]
@@ -415,7 +326,8 @@ class Fairness:
     def _asked(self, metric: Metric, column: str | None, budget: Budget) -> MetricRange:
         study, rows = self.study, np.flatnonzero(self.among)
         truth = study.test.labels
-        beside = f"{budget.text}, {shorten(column)}: " if column else f"{budget.text}: "
+        about = [budget.text, *([shorten(column)] if column else [])]
+        beside = f"{', '.join(about + ([metric.title] if metric.class_name else []))}: "
         try:
             return study.scheme.certify_metric(
                 study,
@@ -423,20 +335,23 @@ class Fairness:
                 budget,
                 None if truth is None or not metric.needs_truth else truth[rows],
                 metric=metric.name,
+                **({} if metric.of is None else {"positive": metric.of}),
                 groups=None if column is None else np.array(self._groups(column), dtype=object),
                 time_limit=self.time_limit,
                 progress=lambda line: self.say(beside + line),
             )
         except InputError as error:
-            raise InputError(f"--metric {metric.name} at --budget {budget.text}: {error}") from None
+            raise InputError(
+                f"--metric {metric.title} at --budget {budget.text}: {error}"
+            ) from None
 
     @property
     def _share(self) -> bool:
         return bool(self.study.target.classes)
 
-    def _line(self, name: str, found: Sequence[MetricRange]) -> dict[str, Any]:
+    def _line(self, metric: Metric, found: Sequence[MetricRange]) -> dict[str, Any]:
         return {
-            "metric": name,
+            "metric": metric.title,
             **self._value(found[0]),
             "ranges": [self._range(each) for each in found],
         }
@@ -521,7 +436,7 @@ class Limit:
         outer, inner = ("high", "inner_high") if self.above else ("low", "inner_low")
         way = 1 if self.above else -1
         bound, best = text(found[outer], way), text(found[inner], -way)
-        what = f"{self.metric.name} by {column}"
+        what = f"{self.metric.title} by {column}"
         many, most = f"label changes within {budget['labels_in_words']}", ""
         if labelled:
             many, most = counted(int(budget["labels"]), "wrong label"), "up to "
@@ -539,7 +454,7 @@ class Limit:
             f"{bound} not excluded; {settle}",
         }[verdict]
         return {
-            "metric": self.metric.name,
+            "metric": self.metric.title,
             "column": column,
             "limit": float(self.value),
             "budget": budget["budget"],
@@ -549,29 +464,34 @@ class Limit:
 
 
 def read_limits(texts: Sequence[str], metrics: Sequence[Metric]) -> list[Limit]:
-    """Read limits such as ``0.2``, or ``demographic_parity_ratio=0.8`` among several metrics."""
-    compared = {each.name: each for each in metrics if each.kind in ("difference", "ratio")}
+    """Read limits such as ``0.2``, or ``demographic_parity_ratio=0.8`` among several metrics.
+
+    A limit that names no class is one of every class.
+    """
+    compared = [each for each in metrics if each.kind in ("difference", "ratio")]
+    known = list(dict.fromkeys(each.name for each in compared))
     found = []
     for text in texts:
         name, _, number = text.rpartition("=")
         name = name.strip()
-        known = ", ".join(compared)
         if not compared:
             raise InputError(
                 f"--limit {text} is about a difference or a ratio of groups, and no such --metric "
                 "is asked for; add one, such as demographic_parity_difference"
             )
-        if not name and len(compared) > 1:
+        if not name and len(known) > 1:
             raise InputError(
-                f"--limit {text} could be one of {known}; write --limit {next(iter(compared))}="
+                f"--limit {text} could be one of {', '.join(known)}; write --limit {known[0]}="
                 f"{text.strip()}"
             )
-        if name and name not in compared:
+        meant = [each for each in compared if name in ("", each.name, each.title)]
+        if not meant:
             raise InputError(
                 f"--limit {text}: {name!r} is no difference or ratio that is asked for; these are "
-                f"{known}"
+                f"{', '.join(each.title for each in compared)}"
             )
-        found.append(Limit(number.strip(), _number(number, text), compared[name or known]))
+        value = _number(number, text)
+        found += [Limit(number.strip(), value, each) for each in meant]
     return found
 
 

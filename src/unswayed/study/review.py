@@ -16,11 +16,11 @@ from unswayed.atomic import atomic_write
 from unswayed.exceptions import InputError
 from unswayed.results.reviews import ANSWER, ReviewPlan, as_row, read_answers, read_lines
 from unswayed.study.facts import beside, budget_facts
-from unswayed.study.joint import Say, numbers_of
 from unswayed.study.opening import Opening
 from unswayed.study.request import Loaded, parse_share
 from unswayed.study.study import Study
 from unswayed.study.target import label_of, same
+from unswayed.study.together import Say, numbers_of
 from unswayed.tables.delimited import open_bytes
 from unswayed.tables.files import file_at, is_csv, is_parquet, read_table
 

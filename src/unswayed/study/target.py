@@ -386,16 +386,6 @@ def check_bias(request: Request, target: Target, *, certified: bool) -> None:
         )
 
 
-_ONE_SCORE = {
-    "coefficients": "every class has coefficients of its own",
-    "together": "one set of wrong labels for all rows is looked for in one score",
-    "fairness": "its rates and gaps are about one class that a row is given or not",
-    "review plan": "what a checked label brings is worked out for one score",
-    "review apply": "what a checked label brings is worked out for one score",
-}
-"""Why a command is about numbers or two classes."""
-
-
 def _check_classes(request: Request, target: Target) -> None:
     """Raise if something is asked of three or more classes that is for two, or the reverse."""
     name = shorten(target.label)
@@ -409,12 +399,15 @@ def _check_classes(request: Request, target: Target) -> None:
             )
         return
     parts = getattr(request.stated, "terms", ())
-    command, why = f"unswayed {request.asks}", _ONE_SCORE.get(request.asks)
+    all_rows = request.asks in ("together", "fairness")
     say = in_shell("--positive", as_text(target.classes[-1], sys.maxsize))
     versus = f"pass {say}, say, to ask about one class versus the rest"
     either = f"leave it out, or {versus}"
     rules = (
-        (why, command, why, versus),
+        (request.asks == "coefficients", "unswayed coefficients",
+         "every class has coefficients of its own", versus),
+        (request.folds and all_rows, "--folds", "one set of wrong labels for the models of all "
+         "folds is looked for in one score", f"hold rows out with --holdout, or {versus}"),
         (request.kind.log_odds, f"--model {request.kind.name}", "it tells two classes apart",
          either),
         (request.in_pieces, "reading training rows in pieces", "labels are summed up as two "
