@@ -106,6 +106,13 @@ def frame_like(X: Any, columns: dict[str, Any]) -> Any:
     raise ImportError("to_frame needs pandas, polars or pyarrow: pip install 'unswayed[frames]'")
 
 
+def row_labels(X: Any, n_rows: int) -> NDArray[Any]:
+    """Return the labels of the index of a pandas frame; of anything else, row numbers from 0."""
+    if not nw.dependencies.is_pandas_dataframe(X) or len(X) != n_rows:
+        return np.arange(n_rows)
+    return np.asarray(X.index.to_numpy(dtype=object))
+
+
 def take_rows(values: Any, rows: IntArray) -> Any:
     """Return some rows of what users pass, as what it was."""
     native = nw.from_native(values, allow_series=True, pass_through=True)

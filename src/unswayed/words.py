@@ -428,6 +428,15 @@ def in_unit(amount: float, unit: str = "labels", way: int = 0) -> str:
     return f"a {unit} of {number_end(amount, way, 6 if way else 17)}"
 
 
+def amount_end(amount: float, way: int) -> str:
+    """Return an amount without its unit; one that is infinite is never enough.
+
+    >>> amount_end(2.0, 1), amount_end(2 / 3, -1), amount_end(math.inf, 1), amount_end(math.nan, 1)
+    ('2', '0.666666', 'never', 'unknown')
+    """
+    return in_unit(amount) if not math.isfinite(amount) else number_end(amount, way)
+
+
 def is_whole(unit: str) -> bool:
     """Return whether amounts in a unit are whole numbers.
 

@@ -19,6 +19,7 @@ from unswayed import (
     MetricRangeDisplay,
     RangeDisplay,
     RobustnessCurveDisplay,
+    Total,
     TradeoffDisplay,
     Verdict,
 )
@@ -49,6 +50,17 @@ def test_a_curve_of_certificates_is_that_of_the_estimator(model, rows, certs):
     made = RobustnessCurveDisplay.from_certificates(certs)
     again = RobustnessCurveDisplay.from_estimator(model, rows[2])
     assert np.array_equal(points(made.line_), points(again.line_))
+
+
+def test_a_curve_of_an_estimator_takes_minimum_budgets_alone_in_their_unit(rows, monkeypatch):
+    X, _, X_test, *_ = rows
+    bias = LabelBias.shifts(1, budget=Total(2))
+    model = CertifiedRegressor(Ridge(), bias=bias, radius=0.1).fit(X, X[:, 0])
+    made = RobustnessCurveDisplay.from_certificates(model.certify(X_test))
+    monkeypatch.setattr(CertifiedRegressor, "certify", None)
+    again = RobustnessCurveDisplay.from_estimator(model, X_test)
+    assert np.array_equal(points(made.line_), points(again.line_))
+    assert made.ax_.get_xlabel() == again.ax_.get_xlabel() != "labels wrong"
 
 
 def test_every_group_has_a_curve_of_its_own_rows(certs, rows):

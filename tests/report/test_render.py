@@ -11,7 +11,7 @@ import pytest
 from tests.commands import people, unswayed_here
 from unswayed.report.page import suspects
 from unswayed.report.render import render
-from unswayed.results.certificates import Witness
+from unswayed.results.rows import Witness
 from unswayed.study.facts import report_facts, row_facts, shown_rows
 from unswayed.study.opening import open_study
 from unswayed.study.request import Request, Shift

@@ -50,7 +50,7 @@ from unswayed.cli.terminal import (
 from unswayed.cli.verify import checking_time
 from unswayed.exceptions import InputError
 from unswayed.report.page import without_rows
-from unswayed.results.certificates import probability_ranges
+from unswayed.results.rows import probability_ranges
 from unswayed.study.answers import class_texts
 from unswayed.study.compare import tradeoff
 from unswayed.study.effects import Asked

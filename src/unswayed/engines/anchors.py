@@ -27,6 +27,8 @@ from unswayed.exceptions import InputError
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Decision, Margins, judge
 from unswayed.models.learner import Parametric, Solution
+from unswayed.results.notebook import SHOWN, table
+from unswayed.words import number_end
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -152,6 +154,16 @@ class ParameterBox:
 
     def __repr__(self) -> str:
         return f"<ParameterBox: {len(self)} parameters, {self.budget}>"
+
+    def _repr_html_(self) -> str:
+        columns = {
+            "parameter": self.names[:SHOWN],
+            "value": [number_end(each) for each in self.value[:SHOWN].tolist()],
+            "low": [number_end(each, -1) for each in self.low[:SHOWN].tolist()],
+            "high": [number_end(each, 1) for each in self.high[:SHOWN].tolist()],
+        }
+        caption = f"All parameters that wrong labels can lead to, if {self.budget}"
+        return table(caption, columns, total=len(self), what="parameter")
 
 
 def _in_units(reach: FloatArray, scale: FloatArray) -> FloatArray:

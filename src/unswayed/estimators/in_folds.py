@@ -34,8 +34,9 @@ from unswayed.joint.metrics import Named
 from unswayed.joint.ranges import Sums
 from unswayed.labels.budgets import Budget
 from unswayed.margins.decisions import Decision
-from unswayed.results.certificates import CertificateSet, MinimumBudgets, Witness
+from unswayed.results.certificates import CertificateSet, MinimumBudgets
 from unswayed.results.groups import StandardErrors
+from unswayed.results.rows import Witness
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -36,13 +36,10 @@ from unswayed.labels.bias import ResolvedBias
 from unswayed.labels.budgets import Budget, Count
 from unswayed.margins.decisions import Answer, Decision, Margins
 from unswayed.models.learner import Scores
-from unswayed.results.certificates import (
-    CertificateSet,
-    MinimumBudgets,
-    Witness,
-)
+from unswayed.results.certificates import CertificateSet, MinimumBudgets
 from unswayed.results.curves import Summary
 from unswayed.results.groups import StandardErrors
+from unswayed.results.rows import Witness
 
 if TYPE_CHECKING:
     from unswayed.estimators.cases_proof import Proof
@@ -165,6 +162,7 @@ def sandwich(fitted: Fitted, decision: Decision, budget: Budget, max_anchors: in
 
 
 _QUICK = 2**24  # training rows, times rows in question, times parameters
+_LEAST = 2**31  # the same, of minimum budgets: half a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,6 +213,11 @@ class Source(ABC):
     def quick(self) -> bool:
         """Whether a summary takes no time worth mentioning."""
         return all(each.question.is_small for each in self.asked())
+
+    @property
+    def least_is_quick(self) -> bool:
+        """Whether minimum budgets take no time worth mentioning, so that printing may ask."""
+        return all(each.question.has_quick_least for each in self.asked())
 
     def summary(self, certificates: CertificateSet, seed: int) -> Summary:
         """Return what wrong labels do to these rows one at a time, together and at random."""
@@ -494,6 +497,18 @@ class Question(Source):
         if isinstance(self.case, ClassCase):
             numbers *= (self.case.engine.changes.n_classes - 1) ** 2
         return numbers * (1 + self.engine.width) <= _QUICK
+
+    @property
+    def has_quick_least(self) -> bool:
+        """Whether one selection for each row says what its minimum budget is, and they are few."""
+        engine, case = self.engine, self.case
+        # Regions, passes, knapsacks of costs and rational numbers may take minutes.
+        terms: Any = getattr(case, "terms", None) if "exact" in engine.can else None
+        if terms is None or terms.resolve or engine.bias.budget.unit == "cost":
+            return False
+        numbers = engine.learner.n_rows * len(case.rows) * (1 + engine.width)
+        rivals = 1 if self.code.classes is None else len(self.code.classes) - 1
+        return numbers * rivals <= _LEAST
 
     def asked(self) -> list[Asked]:
         """Return the rows put to the model."""

@@ -21,7 +21,8 @@ from unswayed.report.facts import (
 )
 from unswayed.report.page import Shown, model_effects, page_facts, provenance
 from unswayed.report.render import render
-from unswayed.results.certificates import CertificateSet, Witness, probability_ranges
+from unswayed.results.certificates import CertificateSet
+from unswayed.results.rows import Witness, probability_ranges
 from unswayed.words import (
     as_text,
     beginning,

@@ -37,8 +37,9 @@ from unswayed.evidence.capital import (
     as_together,
 )
 from unswayed.exceptions import InputError
+from unswayed.results.notebook import SHOWN, table
 from unswayed.results.reviews import ExpectedChecks
-from unswayed.words import counted, percent
+from unswayed.words import as_text, counted, number_end, percent
 
 _WHOLE = 2**52  # probabilities are whole numbers over about this
 _STEP = 25  # draws at a time in simulated audits
@@ -228,6 +229,17 @@ them, on average over audits like this one"
             f"{counted(len(self._group), 'row')} confirmed after "
             f"{counted(self._counted, 'label')}, {len(self._moved):,} of them wrong>"
         )
+
+    def _repr_html_(self) -> str:
+        found, confirmed, names = self.e_values, self.confirmed, self.names
+        at = np.argsort(found, kind="stable")[:SHOWN]
+        named = at.tolist() if names is None else [as_text(names[each]) for each in at]
+        columns = {
+            "row" if names is None else "name": named,
+            "evidence (e-value)": [number_end(each, -1, 3) for each in found[at].tolist()],
+            "confirmed": ["yes" if each else "no" for each in confirmed[at]],
+        }
+        return table(self.claim, columns, total=len(found))
 
     # --- draws ----------------------------------------------------------------------------
 

@@ -13,8 +13,9 @@ from unswayed._typing import FloatArray
 from unswayed.evidence.errors import ClassErrors, Errors, class_tails, merged, tails
 from unswayed.evidence.tails import Tails
 from unswayed.exceptions import InputError
-from unswayed.inputs import as_doubles, as_values, frame_like
-from unswayed.words import counted, listed, percent, written
+from unswayed.inputs import as_doubles, as_values, frame_like, row_labels
+from unswayed.results.notebook import SHOWN, table
+from unswayed.words import as_text, counted, listed, number_end, percent, written
 
 _ROUNDED = 1e-12  # of probabilities that were meant to sum up to 1
 _METHODS = ("chernoff", "convolution")
@@ -292,6 +293,17 @@ class OverturnProbability:
 
     def __repr__(self) -> str:
         return f"<OverturnProbability: {counted(len(self), 'row')}, {self.sentence()}>"
+
+    def _repr_html_(self) -> str:
+        at = np.lexsort((-self.estimate, -self.high))[:SHOWN]
+        names = row_labels(self.origin, len(self))
+        columns: dict[str, list[Any]] = {"row": at.tolist()}
+        if not np.array_equal(names, np.arange(len(self))):
+            columns["index"] = [as_text(each) for each in names[at].tolist()]
+        columns["probability"] = [number_end(each, 0, 3) for each in self.estimate[at]]
+        columns["at least"] = [number_end(each, -1, 3) for each in self.low[at]]
+        columns["at most"] = [number_end(each, 1, 3) for each in self.high[at]]
+        return table(self.sentence(), columns, total=len(self))
 
 
 def overturn_probability(question: Any, noise: Any, method: str) -> OverturnProbability:

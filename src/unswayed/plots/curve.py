@@ -127,10 +127,9 @@ class RobustnessCurveDisplay:
         -------
         RobustnessCurveDisplay
         """
-        certificates = need(estimator, "certify")(X)
-        return cls.from_certificates(
-            certificates, groups=groups, max_budget=max_budget, ax=ax, **options
-        )
+        least = need(estimator, "minimum_budgets")(X).low  # certifying would double the work
+        unit = estimator.fitted_.engine.bias.budget.unit
+        return cls._of(least, groups, max_budget, unit).plot(ax, **options)
 
     @classmethod
     def from_certificates(

@@ -24,9 +24,10 @@ from unswayed.report.facts import (
     certified,
     effect_facts,
 )
-from unswayed.results.certificates import CertificateSet, Witness
+from unswayed.results.certificates import CertificateSet
 from unswayed.results.curves import robustness_curve
 from unswayed.results.groups import SMALL_GROUP
+from unswayed.results.rows import Witness
 from unswayed.words import (
     as_text,
     counted,

@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from unswayed._typing import BoolArray
+from unswayed.results.notebook import SHOWN, table
 from unswayed.words import number_end
 
 _SHOWN = 8  # candidates that are listed
@@ -55,6 +58,17 @@ class Candidates:
 
     def __repr__(self) -> str:
         return f"<Candidates: {self}>"
+
+    def _repr_html_(self) -> str:
+        order = np.lexsort((np.arange(len(self)) != self.chosen, ~self.possible))
+        at = order[:SHOWN].tolist()
+        columns = {
+            "candidate": [_named(self.parameters[each]) for each in at],
+            "chosen": ["yes" if each == self.chosen else "" for each in at],
+            "can be chosen": ["yes" if self.possible[each] else "proven not to be" for each in at],
+        }
+        many = f"{int(self.possible.sum())} of {len(self)} candidates can be chosen"
+        return table(many, columns, total=len(self), what="candidate")
 
 
 def _named(parameters: Mapping[str, Any]) -> str:

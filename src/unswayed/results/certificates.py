@@ -1,26 +1,34 @@
 """What certification returns: verdicts, ranges, witnesses, and their summary."""
 
-import html
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import InputError
-from unswayed.inputs import frame_like
+from unswayed.inputs import frame_like, row_labels
 from unswayed.results.candidates import Candidates
 from unswayed.results.curves import Summary
 from unswayed.results.groups import CONFIDENCE, GroupRates, StandardErrors, group_rates
+from unswayed.results.notebook import ReportPage
+from unswayed.results.rows import (
+    Certificate,
+    CertificateRows,
+    Witness,
+    budgets_table,
+    probability_ranges,
+    selected,
+    set_table,
+)
 from unswayed.results.saved import Saved
-from unswayed.words import number_end, share_range
 
 
 class Verdict(StrEnum):
@@ -36,56 +44,6 @@ class Verdict(StrEnum):
     ROBUST = "robust"
     NOT_ROBUST = "not-robust"
     UNDECIDED = "undecided"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Witness:
-    """Label changes that overturn one prediction: the proof that it is not robust.
-
-    Attributes
-    ----------
-    indices : (k,) array of int
-        Training rows, ascending.
-    labels : (k,) array
-        Their new labels, as the user writes labels.
-    score : float
-        What the model that is trained on them says.
-    places : tuple, optional
-        File (or partition) and row of each, where training rows are in files.
-    rival : optional
-        Of several classes, the one that draws level with the predicted one, or passes it.
-    uses : str, optional
-        What they take up of the budget, such as "2 clusters", where it is no number of labels.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LinearRegression
-    >>> from unswayed import CertifiedClassifier, LabelBias
-    >>> X = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
-    >>> model = CertifiedClassifier(
-    ...     LinearRegression(fit_intercept=False), bias=LabelBias.flips(budget=1)
-    ... ).fit(X, ["yes", "yes", "yes", "no", "yes", "no"])
-    >>> witness = model.certify([[0, 1]]).witness(0)
-    >>> print(witness)
-    1 label change moves the score to 0.666667
-    >>> witness.indices.tolist(), witness.labels.tolist()
-    ([3], ['yes'])
-    """
-
-    indices: IntArray  # training rows, ascending
-    labels: NDArray[Any]  # their new labels, as the user writes labels
-    score: float  # what the refitted model then says
-    places: tuple[Any, ...] | None = None  # file and row of each, where they are in files
-    rival: Any = None  # of several classes, the one that draws level or passes
-    uses: str | None = None  # of the budget, where it is no number of labels
-
-    def __len__(self) -> int:
-        return len(self.indices)
-
-    def __str__(self) -> str:
-        changes = "1 label change" if len(self) == 1 else f"{len(self)} label changes"
-        changes += "" if self.uses is None else f" ({self.uses})"
-        return f"{changes} move{'s' * (len(self) == 1)} the score to {number_end(self.score)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,6 +68,14 @@ class MinimumBudgets:
 
     def __getitem__(self, rows: IntArray | slice) -> "MinimumBudgets":
         return MinimumBudgets(self.low[rows], self.high[rows])
+
+    def weakest_first(self) -> IntArray:
+        """Return rows by `low`, then by `high`; rows of which nothing is known count as 0."""
+        low = np.nan_to_num(self.low, nan=0.0, posinf=np.inf)
+        return np.lexsort((np.nan_to_num(self.high, nan=np.inf, posinf=np.inf), low))
+
+    def _repr_html_(self) -> str:
+        return budgets_table(self)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -181,6 +147,11 @@ class CertificateSet(Saved):
     >>> certs.high.round(3).tolist()
     [1.0, 0.667]
 
+    One of them, and those that the fewest wrong labels overturn:
+
+    >>> certs[1].prediction, certs.weakest(1).rows.tolist()
+    ('no', [1])
+
     Of coefficients there are standard errors and confidence intervals, beside what is proven:
 
     >>> effects = model.certify_coefficients()
@@ -196,7 +167,7 @@ class CertificateSet(Saved):
     (['robust', 'not-robust'], 2)
     >>> import pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> certs.report(folder / "report.html")
+    >>> page = certs.report(folder / "report.html")
     >>> certs.save(folder / "c.json", data=folder / "c.npz")
     >>> sorted(path.name for path in folder.iterdir())
     ['c.json', 'c.npz', 'c.proof.npz', 'report.html']
@@ -379,6 +350,67 @@ class CertificateSet(Saved):
     def _summaries(self) -> dict[int, Summary]:
         return {}
 
+    @cached_property
+    def index(self) -> NDArray[Any]:
+        """Labels in the index of the rows' pandas frame, or row numbers; names of coefficients."""
+        if self.names is not None:
+            return np.array(self.names, dtype=object)
+        return row_labels(None if self.source is None else self.source.origin, len(self))
+
+    @overload
+    def __getitem__(self, which: int) -> Certificate: ...
+    @overload
+    def __getitem__(self, which: slice | ArrayLike) -> CertificateRows: ...
+    def __getitem__(self, which: Any) -> Certificate | CertificateRows:
+        found = selected(which, len(self))
+        return Certificate(self, found) if isinstance(found, int) else CertificateRows(self, found)
+
+    def __iter__(self) -> Iterator[Certificate]:
+        return (Certificate(self, row) for row in range(len(self)))
+
+    def weakest(self, n: int = 10) -> CertificateRows:
+        """Return the rows that the fewest wrong labels overturn, the weakest first.
+
+        Their order is that of `minimum_budget`, which is computed for it: what is proven not to
+        overturn a row. Where more is open of one of two rows, it is the later one; else the lower
+        row number comes first. Rows of which nothing is known come before all others.
+
+        Parameters
+        ----------
+        n : int
+            How many, at most.
+
+        Returns
+        -------
+        CertificateRows
+            Notebooks show it as a table; its `rows` are their numbers.
+        """
+        if operator.index(n) < 0:
+            raise InputError(f"n must be a number of rows, 0 or more; got {n!r}")
+        return CertificateRows(self, self.minimum_budgets.weakest_first()[: operator.index(n)])
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the share of robust rows over the budget; of coefficients, their ranges.
+
+        Needs the extra `plots`.
+
+        Parameters
+        ----------
+        **options
+            As for `RobustnessCurveDisplay.from_certificates`, such as ``groups`` and ``ax``; of
+            coefficients as for `RangeDisplay.from_certificates`.
+
+        Returns
+        -------
+        RobustnessCurveDisplay or RangeDisplay
+            With `ax_` and `figure_`.
+        """
+        # By their public names: what draws results stands above them.
+        from unswayed import RangeDisplay, RobustnessCurveDisplay  # noqa: PLC0415
+
+        display = RobustnessCurveDisplay if self.names is None else RangeDisplay
+        return display.from_certificates(self, **options)
+
     def witness(self, row: int) -> Witness | None:
         """Return the smallest set of label changes that overturns a row.
 
@@ -464,12 +496,12 @@ class CertificateSet(Saved):
 
     def report(
         self,
-        path: str | PathLike[str],
+        path: str | PathLike[str] = "unswayed-report.html",
         *,
         table: Any = None,
         groups: Sequence[str] = (),
         y_true: Any = None,
-    ) -> None:
+    ) -> ReportPage:
         """Write a page with charts for people: one HTML file that needs no network.
 
         Needs the extra `report`.
@@ -487,6 +519,11 @@ class CertificateSet(Saved):
             The labels of the certified rows, as they were passed to `fit`. With them the page says
             how often the model is right, and shows class balance and confusion table. Of
             `cross_certify` they are known.
+
+        Returns
+        -------
+        ReportPage
+            Its path: notebooks show it as a link, and `open` shows the page.
         """
         if self.names is not None:
             raise InputError(
@@ -494,6 +531,7 @@ class CertificateSet(Saved):
                 "of certify(X), which has the coefficients on its page too"
             )
         self._model().report(self, Path(path), table=table, groups=groups, y_true=y_true)
+        return ReportPage(Path(path).absolute())
 
     def __copy__(self) -> "CertificateSet":
         new = object.__new__(type(self))
@@ -502,7 +540,7 @@ class CertificateSet(Saved):
 
     def __getstate__(self) -> dict[str, Any]:
         if self.source is not None:
-            _ = self.minimum_budgets
+            _ = self.minimum_budgets, self.index
             _ = None if self.names is None else self.standard_errors
         return super().__getstate__()
 
@@ -511,23 +549,31 @@ class CertificateSet(Saved):
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n} {verdict}" for verdict, n in self._counts().items() if n)
-        what = "row" if self.names is None else "coefficient"
-        what += "" if len(self) == 1 else "s"
-        asked = f"{type(self).__name__}: {len(self)} {what}, {self._asked()}:"
-        others = self._others()
-        others += "" if self.candidates is None else f"\n  candidates: {self.candidates}"
+        asked = f"{type(self).__name__}: {self._counted()}, {self._asked()}:"
+        others = "".join(f"\n  {each}" for each in self._others())
         return f"<{asked}\n  one at a time: {counts}{others}>" if others else f"<{asked} {counts}>"
 
-    def _others(self) -> str:
-        """Return the other two numbers of a summary, where they are known or take no time."""
+    def _counted(self) -> str:
+        """Return how many certificates there are, and of what."""
+        what = "row" if self.names is None else "coefficient"
+        return f"{len(self)} {what}{'' if len(self) == 1 else 's'}"
+
+    def _others(self) -> list[str]:
+        """Return what is said beside the verdicts, where it is known or takes no time."""
+        last = [] if self.candidates is None else [f"candidates: {self.candidates}"]
         if self.names is not None or not len(self):
-            return ""
+            return last
         if not self._summaries and (self.source is None or not self.source.counted):
-            return ""
+            return last
         if not self._summaries and not self.source.quick:
-            return "\n  together, at random: summary() says"
+            return ["together, at random: summary() says", *last]
         found = next(iter(self._summaries.values()), None) or self.summary()
-        return "".join(f"\n  {name}: {words}" for name, words in found.others().items())
+        return [*(f"{name}: {words}" for name, words in found.others().items()), *last]
+
+    def _known_budgets(self) -> MinimumBudgets | None:
+        """Return minimum budgets if they are known already, or take no time worth mentioning."""
+        quick = self.source is not None and self.source.least_is_quick
+        return self.minimum_budgets if quick or "minimum_budgets" in self.__dict__ else None
 
     def _asked(self) -> str:
         """Return the question, and what its answer takes on trust."""
@@ -535,44 +581,8 @@ class CertificateSet(Saved):
         return f"{self.question}, taking {named} on trust" if named else self.question
 
     def _repr_html_(self) -> str:
-        shown = min(10, len(self))
-        head = ["row" if self.names is None else "name", "score", "low", "high", "verdict"]
-        body = "".join(
-            "<tr>"
-            f"<th>{html.escape(str(i if self.names is None else self.names[i]))}</th>"
-            f"<td>{number_end(self.score[i])}</td><td>{number_end(self.low[i], -1)}</td>"
-            f"<td>{number_end(self.high[i], 1)}</td>"
-            f"<td>{html.escape(str(self.verdict[i]))}</td></tr>"
-            for i in range(shown)
-        )
-        more = f"<p>… and {len(self) - shown} more</p>" if len(self) > shown else ""
-        open_rows = self._counts()[Verdict.UNDECIDED]
-        left = f", {open_rows} undecided" if open_rows else ""
-        return (
-            f"<p><b>{share_range(self.robustness_rate, self.highest_rate)}</b> of {len(self)} "
-            f"robust{left}: "
-            f"{html.escape(self._asked())}</p>"
-            f"<table><thead><tr>{''.join(f'<th>{h}</th>' for h in head)}</tr></thead>"
-            f"<tbody>{body}</tbody></table>{more}"
-        )
+        return set_table(self)
 
 
 ALMOST_ALL = 0.98
 FEW_ROWS = 10  # fewer are of one class by chance
-
-
-def probability_ranges(
-    score: FloatArray, low: FloatArray, high: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return log-odds and their ranges as probabilities, ranges rounded outwards.
-
-    Examples
-    --------
-    >>> probability_ranges(np.zeros(1), np.array([-np.inf]), np.array([np.inf]))
-    (array([0.5]), array([0.]), array([1.]))
-    """
-    with np.errstate(over="ignore"):
-        value, least, most = (1.0 / (1.0 + np.exp(-ends)) for ends in (score, low, high))
-    # exp is wrong by a few units in the last place, and may overflow.
-    lost = 2.0**-44
-    return value, least * (1.0 - lost), np.clip(most * (1.0 + lost), 1e-300, 1.0)

@@ -1,6 +1,6 @@
 """What certification of many rows together returns: ranges, and the labels at their ends."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unswayed._typing import IntArray
+from unswayed.results.notebook import SHOWN, facts, table
+from unswayed.results.rows import changes_table
 from unswayed.results.saved import Saved
-from unswayed.words import number_end, range_text
+from unswayed.words import as_text, number_end, range_text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +51,9 @@ class CollectiveWitness:
         changes += "" if len(self) == 1 else "overturn"
         n = len(self.overturned)
         return f"{changes} {n} prediction{'' if n == 1 else 's'}"
+
+    def _repr_html_(self) -> str:
+        return changes_table(str(self), self.indices, self.labels)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -137,6 +142,16 @@ class TogetherCertificate(Saved):
         many = many if self.proven else f"{number_end(self.at_least, -1)} to {many}"
         rows = f"{self.n_rows} row{'' if self.n_rows == 1 else 's'}"
         return f"<{type(self).__name__}: {rows}, {self.question}: {many} together>"
+
+    def _repr_html_(self) -> str:
+        found = {
+            "proven: no set of wrong labels overturns more than": number_end(self.at_most, 1),
+            "found: the witness overturns": number_end(self.at_least, -1),
+            "one at a time, each by its own labels": number_end(self.fragile, 1),
+            "rows asked about": self.n_rows,
+            "labels of the witness": len(self.witness),
+        }
+        return facts(f"Rows overturned by one set of wrong labels: {self.question}", found)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -242,6 +257,10 @@ class MetricRange(Saved):
             f"between {ends[0]} and {ends[1]}>"
         )
 
+    def _repr_html_(self) -> str:
+        parts = (("all rows", self), *self.by_group.parts)
+        return _ranges_table(f"{self.metric}, if {self.question}", parts)
+
 
 @dataclass(frozen=True, eq=False)
 class GroupRanges:
@@ -283,6 +302,23 @@ class GroupRanges:
             + reached
             for group, *ends, reached in lines
         )
+
+    def _repr_html_(self) -> str:
+        asked = sorted({f"{one.metric}, if {one.question}" for _, one in self.parts})
+        return _ranges_table("; ".join(asked), self.parts)
+
+
+def _ranges_table(caption: str, parts: Sequence[tuple[Any, MetricRange]]) -> str:
+    """Return the table of a metric's ranges: what is proven, and what is reached."""
+    shown = parts[:SHOWN]
+    columns: dict[str, list[Any]] = {
+        "group": [as_text(group) for group, _ in shown],
+        "value": [number_end(one.value) for _, one in shown],
+        "proven range": [range_text(one.low, one.high) for _, one in shown],
+        "reached": [range_text(one.inner_low, one.inner_high, outer=False) for _, one in shown],
+        "rows": [one.n_rows for _, one in shown],
+    }
+    return table(caption, columns, total=len(parts), what="group")
 
 
 def _witness_dict(witness: CollectiveWitness) -> dict[str, list[Any]]:

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from unswayed._typing import FloatArray
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles
-from unswayed.words import counted, percent
+from unswayed.results.notebook import SHOWN, facts, table
+from unswayed.words import counted, number_end, percent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +47,14 @@ class RobustnessCurve:
                 f"0 or more; got {budget!r}"
             )
         return float(self.rate[np.searchsorted(self.budgets, budget, side="right") - 1])
+
+    def _repr_html_(self) -> str:
+        at = np.unique(np.linspace(0, len(self.budgets) - 1, SHOWN).astype(np.intp))
+        columns = {
+            "budget": [number_end(each) for each in self.budgets[at].tolist()],
+            "robust from there on": [percent(each) for each in self.rate[at].tolist()],
+        }
+        return table("Robustness curve", columns, total=len(self.budgets), what="step")
 
 
 def robustness_curve(minimum_budget: ArrayLike) -> RobustnessCurve:
@@ -302,6 +311,9 @@ class Summary:
 
     def __str__(self) -> str:
         return "\n".join(f"{name}: {line}" for name, line in self.lines().items())
+
+    def _repr_html_(self) -> str:
+        return facts("What wrong labels do to these predictions", self.lines())
 
 
 def _confidence(source: str) -> str:

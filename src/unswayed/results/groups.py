@@ -12,7 +12,8 @@ from scipy import special
 from unswayed._typing import BoolArray, FloatArray, IntArray
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_values, is_missing, refuse_masked
-from unswayed.words import between, share_range
+from unswayed.results.notebook import SHOWN, table
+from unswayed.words import as_text, between, share_range
 
 CONFIDENCE = 0.95
 """Of every interval that is shown."""
@@ -347,11 +348,28 @@ class GroupRates:
                 self.groups, self.rate, self.highest, self.count, left, ends, strict=True
             )
         ]
+        lines.append(f"{'gap':<{width}} {self._gap_in_words()}")
+        return "\n".join(lines)
+
+    def _gap_in_words(self) -> str:
         low, high = self.gap_interval()
         chance = "" if low > 0 else ": within chance"
         gap = share_range(*self.gap_range()).replace("%", "points")
-        lines.append(f"{'gap':<{width}} {gap}  ({between((low, high))}{chance})")
-        return "\n".join(lines)
+        return f"{gap}  ({between((low, high))}{chance})"
+
+    def _repr_html_(self) -> str:
+        at = np.argsort(self.rate, kind="stable")[:SHOWN]
+        shares = zip(self.rate[at].tolist(), self.highest[at].tolist(), strict=True)
+        columns: dict[str, list[Any]] = {
+            "group": [as_text(self.groups[each]) for each in at],
+            "proven robust": [share_range(*each) for each in shares],
+            "95 % interval": [between(each) for each in self.intervals()[at].tolist()],
+            "rows": self.count[at].tolist(),
+        }
+        if self.n_undecided.any():
+            columns["undecided"] = self.n_undecided[at].tolist()
+        total = len(self.groups)
+        return table(f"gap {self._gap_in_words()}", columns, total=total, what="group")
 
 
 def group_rates(

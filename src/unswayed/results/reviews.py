@@ -15,7 +15,8 @@ from unswayed._typing import FloatArray, IntArray
 from unswayed.atomic import atomic_write
 from unswayed.exceptions import InputError
 from unswayed.inputs import as_doubles, eager_frame, frame_like, is_missing
-from unswayed.words import counted, percent
+from unswayed.results.notebook import SHOWN, table
+from unswayed.words import as_text, counted, percent
 
 ANSWER = "checked_label"
 """The column for what a reviewer finds: the label as it should be, empty if nobody has looked."""
@@ -82,6 +83,16 @@ class ExpectedChecks:
             f"<{type(self).__name__}: about {listed(means)} of {counted(self.n_rows, 'row')} "
             f"{self.become} after {listed(checks)} checks, {percent(self.error_rate)} wrong>"
         )
+
+    def _repr_html_(self) -> str:
+        columns = {
+            "checks": self.checks[:SHOWN].tolist(),
+            f"rows {self.become}": [f"{each:.1f}" for each in self.mean[:SHOWN]],
+            "standard deviation": [f"{each:.1f}" for each in self.spread[:SHOWN]],
+        }
+        many = counted(self.n_rows, "row")
+        caption = f"Simulated: {many}, {percent(self.error_rate)} of checked labels wrong"
+        return table(caption, columns, total=len(self.checks), what="number of checks")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -302,6 +313,21 @@ class ReviewPlan:
             f"{self.robust_after[0]} robust before, {self.robust_after[-1]} after>"
         )
 
+    def _repr_html_(self) -> str:
+        first, last = self.robust_after[[0, -1]]
+        caption = (
+            f"{first} of {counted(self.n_rows, 'row')} proven robust before, at least {last} after "
+            f"{counted(len(self), 'check')}, if these labels are right: {self.question}"
+        )
+        columns = {
+            "check": list(range(1, len(self) + 1))[:SHOWN],
+            "training row": self.order[:SHOWN].tolist(),
+            "label": [as_text(each) for each in self.labels[:SHOWN].tolist()],
+            "cost": self.cost[:SHOWN].tolist(),
+            "rows robust then": self.robust_after[1:][:SHOWN].tolist(),
+        }
+        return table(caption, columns, total=len(self), what="check")
+
 
 @dataclass(frozen=True, eq=False)
 class Reviewed:
@@ -341,6 +367,14 @@ class Reviewed:
             f"<{type(self).__name__}: {len(self.checked)} labels checked, "
             f"{len(self.corrected)} of them corrected>"
         )
+
+    def _repr_html_(self) -> str:
+        at = self.corrected[:SHOWN]
+        columns = {"training row": at.tolist(), "corrected label": self.labels[at].tolist()}
+        caption = (
+            f"{len(self.corrected)} of {counted(len(self.checked), 'checked label')} corrected"
+        )
+        return table(caption, columns, total=len(self.corrected))
 
 
 def read_answers(answers: Any, n_rows: int, first: int = 0) -> dict[int, Any]:

@@ -23,7 +23,8 @@ from unswayed.report.facts import (
     small_groups,
 )
 from unswayed.report.page import Shown, contents, page_facts, provenance
-from unswayed.results.certificates import Verdict, Witness, probability_ranges
+from unswayed.results.certificates import Verdict
+from unswayed.results.rows import Witness, probability_ranges
 from unswayed.study.effects import Asked, effects_of
 from unswayed.study.loading import Rows
 from unswayed.study.movement import movement_facts, shown_ends

@@ -13,8 +13,9 @@ from unswayed.estimators.question import Asked
 from unswayed.exceptions import InputError
 from unswayed.labels.budgets import Budget as Limit
 from unswayed.margins.decisions import Decision, Radius
-from unswayed.results.certificates import CertificateSet, Verdict, Witness
+from unswayed.results.certificates import CertificateSet, Verdict
 from unswayed.results.collective import MetricRange, TogetherCertificate
+from unswayed.results.rows import Witness
 from unswayed.study.answers import Answers
 from unswayed.study.kinds import AlphaChoice
 from unswayed.study.loading import Rows, draw_folds, owners, take

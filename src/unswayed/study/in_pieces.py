@@ -17,7 +17,8 @@ from unswayed.exceptions import InputError
 from unswayed.pieces.pieces import Place
 from unswayed.pieces.rows import CollectRows, CountRows, SelectedRows
 from unswayed.report.certified import Size
-from unswayed.results.certificates import CertificateSet, Verdict, Witness
+from unswayed.results.certificates import CertificateSet, Verdict
+from unswayed.results.rows import Witness
 from unswayed.study.answers import Answers, by_budgets, columns_of_answers
 from unswayed.study.loading import Gaps, Rows, split_rows
 from unswayed.study.opening import Opening, check_method, refuse_identifier

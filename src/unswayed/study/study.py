@@ -18,9 +18,10 @@ from unswayed.margins.decisions import Argmax, Decision, Radius
 from unswayed.pieces.pieces import Place
 from unswayed.report.certified import BudgetRate, Certified, Size
 from unswayed.report.facts import Caveat, quality
-from unswayed.results.certificates import CertificateSet, MinimumBudgets, Verdict, Witness
+from unswayed.results.certificates import CertificateSet, MinimumBudgets, Verdict
 from unswayed.results.collective import MetricRange, TogetherCertificate
 from unswayed.results.curves import Alone, Summary
+from unswayed.results.rows import Witness
 from unswayed.study.answers import Answers, by_budgets, class_texts, columns_of_answers
 from unswayed.study.kinds import AlphaChoice
 from unswayed.study.loading import Gaps, Rows
