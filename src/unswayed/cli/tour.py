@@ -209,7 +209,7 @@ from unswayed import LabelBias
 bias = LabelBias.flips(budget=0.02, where=story.women, direction="up")
 doubtful = (story.women & (y == "declined")).nonzero()[0]
 ways = sum(comb(len(doubtful), wrong) for wrong in range(19))
-print(f"up to 18 of {len(doubtful)} decisions: {ways:.0e} ways to be wrong")""",
+print(f"up to 18 of {len(doubtful)}: {ways:.0e} ways to be wrong")""",
         "Nothing yet: this is the question. A model could be trained for each of these ways, but "
         "nobody could train them all.",
         "That 2 % is enough. It is for you to judge, and nothing is said about a 19th wrong "
@@ -234,11 +234,13 @@ assert (proven.predict(new) == said).all()  # it is still the same model""",
         "A prediction that hangs by a thread",
         "Here is a woman whom the model declines. Which decisions about others keep her out?",
         """\
-names, form = ["education", "experience", "interview"], "{:<8}" + "{:>11}" * 3 + "  {}"
+names = ["education", "experience", "interview"]
+form = "{:<8}" + "{:>11}" * 3 + "  {}"
 
 
 def show(who, row, decision):
-    print(form.format(who, *(story.people[name][row - 1] for name in names), decision))
+    facts = (story.people[name][row - 1] for name in names)
+    print(form.format(who, *facts, decision))
 
 
 her = (story.rows_new == 917).argmax()
@@ -248,7 +250,7 @@ show("she", 917, f"{said[her]} (predicted)")
 for index, right in zip(witness.indices, witness.labels):
     row = story.rows[index]
     show(f"row {row}", row, f"{y[index]} -> {right}")
-print(f"no fewer than {certs.minimum_budget[her]:g} decisions of {len(y)} do it")""",
+print(f"no fewer than {certs.minimum_budget[her]:g} of {len(y)} do it")""",
         "If these women should have been hired, she is hired too. Fewer changes never do it: "
         "there is no smaller set.",
         "That these decisions were unjust. They are the ones to look at.",
@@ -285,12 +287,14 @@ def after(changes):  # what a model says that learned with these changed
 
 rng, fallen = np.random.default_rng(0), 0
 for attempt in range(200):
-    fallen += after(rng.choice(doubtful, 18, replace=False)) != said[close]
+    changes = rng.choice(doubtful, 18, replace=False)
+    fallen += after(changes) != said[close]
 print(f"{fallen} of 200 random attacks overturn it")
 
 least = int(certs.minimum_budget[close])
 best = proven.certify(new[[close]], budget=least).witness(0)
-print(f"the best {least} changes: {said[close]} -> {after(best.indices)}")""",
+became = after(best.indices)
+print(f"the best {least} changes: {said[close]} -> {became}")""",
         "Attacks that fail prove nothing. The certificate does: no 18 changes overturn it. And it "
         "is exact, not cautious: one change more, of the right decisions, and it falls.",
         "That it stands under other assumptions: if decisions about men were wrong too, say.",
@@ -300,7 +304,7 @@ print(f"the best {least} changes: {said[close]} -> {after(best.indices)}")""",
         "A robust prediction can be robustly wrong.",
         """\
 other = certs.robust & (said != decided)
-print(f"{other.sum()} of {certs.robust.sum()} robust ones: not as decided")
+print(f"{other.sum()} of {certs.robust.sum()} robust: not as decided")
 print(certs.by_group(np.where(story.women_new, "women", "men")))""",
         "That wrong labels of the stated kind did not make these predictions what they are.",
         "That they are right, or fair, or that features are free of errors. Rates by group tell "
