@@ -3,7 +3,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Two stamps: the second has all that the first has, and what tests, checks and documents need.
+SMALL := $(VENV)/.small
 STAMP := $(VENV)/.installed
+PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt src/unswayed/__init__.py \
 	src/unswayed/_core/_selection.cpp $(wildcard src/unswayed/_core/kernel/*.hpp)
 # An editable install knows the modules by name: a new or moved one wants a new install.
@@ -25,17 +28,29 @@ unexport PYTHONDONTWRITEBYTECODE
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-install: $(STAMP)  ## set up .venv and build the kernel
+install: $(STAMP)  ## set up .venv with everything, and build the kernel
 
-$(STAMP): $(SOURCES) $(MODULES)
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "installing into $(VENV) (a minute or two the first time) ..."
-	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet \
-		--disable-pip-version-check --editable ".[dev]"
+$(BIN)/python:
+	@echo "1 of 4  a new environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+# Compiled to bytecode is what is imported, when it is: pip would compile all of it, one by one.
+$(SMALL): $(SOURCES) $(MODULES) | $(BIN)/python
+	@echo "2 of 4  unswayed, with its kernel: compiles C++, about 20 seconds"
+	@$(PIP) --no-deps --editable .
+	@echo "3 of 4  its packages: numpy, scipy, scikit-learn, pyarrow, altair, rich (500 MB)"
+	@$(PIP) --no-compile "unswayed[cli,report]"
 	@$(BIN)/python -m unswayed._core.kernels
 	@touch $@
 
-demo: install  ## certify an embedded story and write unswayed-report.html
+$(STAMP): $(SMALL)
+	@echo "4 of 4  packages for tests, checks and documents: pandas, polars, pytest, sphinx (1 GB)"
+	@$(PIP) "unswayed[dev]"
+	@-$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib
+	@touch $@
+
+demo: $(SMALL)  ## set up what it needs, certify an embedded story, write unswayed-report.html
+	@echo "4 of 4  unswayed demo"
 	@$(BIN)/unswayed demo
 
 test: install  ## run the tests, on the same examples everywhere

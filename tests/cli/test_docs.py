@@ -35,8 +35,6 @@ def demo(tmp_path_factory):
 @pytest.mark.parametrize(
     "document",
     [
-        "README.md",
-        "docs/start/command-line.md",
         "docs/command-line.md",
         "docs/certificates.md",
         "docs/guide/classes.md",

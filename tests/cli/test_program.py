@@ -169,9 +169,6 @@ def test_a_missing_part_is_named_with_the_extra_that_brings_it(tmp_path):
         "import sys; sys.modules[sys.argv[1]] = None; from unswayed.cli import main; "
         "sys.exit(main(sys.argv[2:]))"
     )
-    done = python(code, "cyclopts", "demo", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "pip install 'unswayed[cli]'" in done.stderr
     done = python(code, "altair", "demo", "--quiet", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
@@ -179,6 +176,19 @@ def test_a_missing_part_is_named_with_the_extra_that_brings_it(tmp_path):
         "pip install 'unswayed[report]'"
     ]
     assert not (tmp_path / "unswayed-report.html").exists()
+
+
+def test_without_extras_every_command_says_in_one_line_how_to_get_them(tmp_path):
+    code = (
+        "import sys; from unswayed import cli; sys.modules |= dict.fromkeys(cli._EXTRAS); "
+        "print([cli.main([name, *more]) for name in cli.COMMANDS for more in ([], ['--help'])])"
+    )
+    done = python(code, cwd=tmp_path)
+    assert done.stdout == f"{[2] * 2 * len(COMMANDS)}\n"
+    assert set(done.stderr.splitlines()) == {
+        "unswayed: error: this command needs cyclopts, which is not installed; "
+        "pip install 'unswayed[cli,report]'"
+    }
 
 
 def wait_until_it_works(process_id):

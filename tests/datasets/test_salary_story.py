@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LinearRegression, Ridge
 
 from unswayed import CertifiedClassifier, InputError, LabelBias
-from unswayed.datasets import make_salary_story
+from unswayed.datasets import make_hiring_story, make_salary_story
 
 FEATURES = ["education", "experience", "interview"]
 
@@ -56,3 +56,16 @@ def test_hired_is_the_positive_class():
 def test_an_empty_company_is_refused():
     with pytest.raises(InputError, match="n_samples must be 1 or more"):
         make_salary_story(0)
+
+
+def test_the_hiring_story_is_made_of_the_same_people_without_pandas():
+    story, people = make_hiring_story(), make_salary_story(1200)
+    every = np.sort(np.concatenate([story.rows, story.rows_new]))
+    np.testing.assert_array_equal(every, np.arange(1, 1201))
+    np.testing.assert_array_equal(story.y, people.target[story.rows - 1])
+    np.testing.assert_array_equal(story.y_new, people.target[story.rows_new - 1])
+    for women, rows in (story.women, story.rows), (story.women_new, story.rows_new):
+        np.testing.assert_array_equal(women, people.data["gender"][rows - 1] == "female")
+    assert len(story.X) == 900
+    np.testing.assert_allclose(story.X[:, 2:].mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(story.X[:, 2:].std(axis=0), 1)

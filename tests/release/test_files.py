@@ -40,6 +40,13 @@ def test_the_version_is_written_in_one_place():
     assert importlib.metadata.version("unswayed") == unswayed.__version__
 
 
+def test_the_extra_all_is_every_extra_that_users_need():
+    extras = PROJECT["optional-dependencies"]
+    (named,) = extras["all"]
+    wanted = {*extras} - {"all", "dev", "docs", "mnist"}
+    assert set(re.fullmatch(r"unswayed\[(.*)\]", named).group(1).split(",")) == wanted
+
+
 def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150
 

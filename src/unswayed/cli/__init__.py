@@ -50,9 +50,9 @@ GAVE_UP = 70
 """Exit code if memory ran out, or a bug was met (EX_SOFTWARE of sysexits.h)."""
 
 _EXTRAS = {
-    "cyclopts": "cli",
-    "rich": "cli",
-    "pyarrow": "cli",
+    "cyclopts": "cli,report",
+    "rich": "cli,report",
+    "pyarrow": "cli,report",
     "altair": "report",
     "dask": "distributed",
     "distributed": "distributed",
@@ -92,7 +92,7 @@ the program.
 
 
 def complain(error: ModuleNotFoundError) -> int:
-    """Tell the user which extra to install for a missing module; raise if it belongs to none."""
+    """Tell the user which extras to install for a missing module; raise if it belongs to none."""
     missing = (error.name or "").split(".")[0]
     if missing not in _EXTRAS:
         raise error

@@ -2,6 +2,8 @@
 
 import contextlib
 import io
+import re
+import shutil
 import sys
 import textwrap
 from dataclasses import dataclass
@@ -11,7 +13,7 @@ from typing import Any
 from unswayed.cli.commands import DemoOptions, InspectOptions, ReproduceOptions
 from unswayed.cli.requests import check_columns, dialect_of, refuse_many, split_names
 from unswayed.cli.terminal import Terminal, check_output, command_line, write_table
-from unswayed.datasets.salary_story import salary_columns
+from unswayed.datasets.salary_story import make_hiring_story
 from unswayed.exceptions import InputError
 from unswayed.report.facts import caveat_dicts
 from unswayed.study.loading import OtherFile, inspect_file, look_at
@@ -144,8 +146,8 @@ _OPENING = """\
 A company hired some of its applicants, and a model learned from these decisions. Some of them \
 were unjust: women were declined who should have been hired. Nobody knows which.
 
-Can anything the model says still be trusted? In seven steps: all of it is computed now, on this \
-machine, by the lines you see, and these lines also work in your own Python."""
+Can anything the model says still be trusted? The answer has seven steps. All of it is computed \
+now, on this machine, by the lines you see. The same lines work in your own Python."""
 
 _CLOSING = """\
 That was all of it: say which labels may be wrong, ask, and get a proof or the labels that prove \
@@ -153,7 +155,7 @@ the opposite.
 
 Where to go next:
 
-  unswayed demo                              this story as a report to explore
+  unswayed demo                              this story as a page to explore
   unswayed inspect people.csv --label hired  how a file of yours is read
   unswayed certify people.csv --label hired --budget 1% --report report.html
   unswayed --help                            everything else
@@ -175,47 +177,43 @@ class Step:
 STEPS = (
     Step(
         "A model learns from decisions",
-        "1,200 made-up applicants. The model learns from the decisions about 900 of them and is "
-        "asked about the other 300. It is an ordinary model of scikit-learn.",
+        "There are 1,200 made-up applicants. The model learns from the decisions about 900 of "
+        "them and is asked about the other 300. It is an ordinary model of scikit-learn.",
         """\
-import numpy as np
 from sklearn.linear_model import RidgeClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from unswayed.datasets.salary_story import salary_columns
+from unswayed.datasets import make_hiring_story
 
-people = salary_columns(1200)
-woman = people["gender"] == "female"
-names = ["education", "experience", "interview"]
-rows = np.column_stack([woman, *(people[name] for name in names)])
-X, y = rows[:900], people["decision"][:900]
-new, decided = rows[900:], people["decision"][900:]
+story = make_hiring_story()
+X, y = story.X, story.y  # features and decisions: 900
+new, decided = story.X_new, story.y_new  # the other 300
 
-model = make_pipeline(StandardScaler(), RidgeClassifier()).fit(X, y)
+model = RidgeClassifier().fit(X, y)
 said = model.predict(new)
-print(f"{(said == decided).mean():.0%} are as the company decided")
+print(f"{(said == decided).mean():.1%} are as the company decided")
 for group, who in (False, "men"), (True, "women"):
-    hired = said[woman[900:] == group] == "hired"
-    print(f"{who}: {hired.mean():.0%} are to be hired")""",
+    hired = said[story.women_new == group] == "hired"
+    print(f"{who}: {hired.mean():.1%} are to be hired")""",
         "Nothing yet.",
         "That the model is fair: it learned from the unjust decisions as diligently as from the "
         "just ones.",
     ),
     Step(
         "State what may be wrong",
-        "A proof needs an assumption, and you make it: women only, only from declined to hired, "
-        "and at most 2 % of all decisions. Any of them: the proof has to hold for every choice.",
+        "A proof needs an assumption, and you make it: only decisions about women may be wrong, "
+        "only from declined to hired, and at most 2 % of all decisions. The proof has to hold for "
+        "every choice of these.",
         """\
 from math import comb
 from unswayed import LabelBias
 
-bias = LabelBias.flips(budget=0.02, where=woman[:900], direction="up")
-doubtful = np.flatnonzero(woman[:900] & (y == "declined"))
+bias = LabelBias.flips(budget=0.02, where=story.women, direction="up")
+doubtful = (story.women & (y == "declined")).nonzero()[0]
 ways = sum(comb(len(doubtful), wrong) for wrong in range(19))
-print(f"up to 18 of {len(doubtful)} decisions: {ways:.0e} ways to be wrong")""",
+print(f"up to 18 of {len(doubtful)}: {ways:.0e} ways to be wrong")""",
         "Nothing yet: this is the question. A model could be trained for each of these ways, but "
         "nobody could train them all.",
-        "That 2 % is enough. It is for you to judge, and nothing is said of a 19th.",
+        "That 2 % is enough. It is for you to judge, and nothing is said about a 19th wrong "
+        "decision.",
     ),
     Step(
         "Ask",
@@ -236,30 +234,38 @@ assert (proven.predict(new) == said).all()  # it is still the same model""",
         "A prediction that hangs by a thread",
         "Here is a woman whom the model declines. Which decisions about others keep her out?",
         """\
-her, form = 97, "{:<9} {:>9} {:>10} {:>9}  {}"
+names = ["education", "experience", "interview"]
+form = "{:<8}" + "{:>11}" * 3 + "  {}"
+
+
+def show(who, row, decision):
+    facts = (story.people[name][row - 1] for name in names)
+    print(form.format(who, *facts, decision))
+
+
+her = (story.rows_new == 917).argmax()
 witness = certs.witness(her)
 print(form.format("", *names, "decision"))
-print(form.format("she", *new[her, 1:], f"{said[her]} (predicted)"))
-for row, right in zip(witness.indices, witness.labels):
-    print(form.format(f"row {row}", *X[row, 1:], f"{y[row]} -> {right}"))
-print(f"at least {certs.minimum_budget[her]:g} decisions of {len(y)} do it")""",
+show("she", 917, f"{said[her]} (predicted)")
+for index, right in zip(witness.indices, witness.labels):
+    row = story.rows[index]
+    show(f"row {row}", row, f"{y[index]} -> {right}")
+print(f"no fewer than {certs.minimum_budget[her]:g} of {len(y)} do it")""",
         "If these women should have been hired, she is hired too. Fewer changes never do it: "
-        "the set is the smallest there is.",
+        "there is no smaller set.",
         "That these decisions were unjust. They are the ones to look at.",
     ),
     Step(
         "Do not believe it: replay it",
-        "A witness can be checked by anyone: change these labels and train scikit-learn's own "
-        "model again. Nothing of unswayed takes part.",
+        "Anyone can check a witness: change these labels and train scikit-learn's own model "
+        "again. Nothing of unswayed takes part.",
         """\
 from sklearn.base import clone
 
 changed = y.copy()
 changed[witness.indices] = witness.labels
 again = clone(model).fit(X, changed)
-for when, trained in ("before", model), ("after", again):
-    prediction, score = trained.predict(new), trained.decision_function(new)
-    print(f"{when:>6}: {prediction[her]} (score {score[her]:+.4f})")""",
+print(f"before: {said[her]}, after: {again.predict(new)[her]}")""",
         "That her prediction is not robust: it changed before your eyes.",
         "Anything about anybody else's prediction.",
     ),
@@ -268,6 +274,8 @@ for when, trained in ("before", model), ("after", again):
         "Now the robust row that comes closest to falling. Change 18 decisions at random, train "
         "again, and do so 200 times.",
         """\
+import numpy as np
+
 close = np.where(certs.robust, certs.minimum_budget, np.inf).argmin()
 
 
@@ -279,23 +287,25 @@ def after(changes):  # what a model says that learned with these changed
 
 rng, fallen = np.random.default_rng(0), 0
 for attempt in range(200):
-    fallen += after(rng.choice(doubtful, 18, replace=False)) != said[close]
+    changes = rng.choice(doubtful, 18, replace=False)
+    fallen += after(changes) != said[close]
 print(f"{fallen} of 200 random attacks overturn it")
 
 least = int(certs.minimum_budget[close])
 best = proven.certify(new[[close]], budget=least).witness(0)
-print(f"the best {least} changes: {said[close]} -> {after(best.indices)}")""",
-        "Attacks that fail prove nothing; the certificate does: no 18 changes overturn it. And it "
+became = after(best.indices)
+print(f"the best {least} changes: {said[close]} -> {became}")""",
+        "Attacks that fail prove nothing. The certificate does: no 18 changes overturn it. And it "
         "is exact, not cautious: one change more, of the right decisions, and it falls.",
-        "That it stands under other assumptions: if men's decisions were wrong too, say.",
+        "That it stands under other assumptions: if decisions about men were wrong too, say.",
     ),
     Step(
         "What robust does not mean",
         "A robust prediction can be robustly wrong.",
         """\
 other = certs.robust & (said != decided)
-print(f"{other.sum()} of {certs.robust.sum()} robust ones: not as decided")
-print(certs.by_group(people["gender"][900:]))""",
+print(f"{other.sum()} of {certs.robust.sum()} robust: not as decided")
+print(certs.by_group(np.where(story.women_new, "women", "men")))""",
         "That wrong labels of the stated kind did not make these predictions what they are.",
         "That they are right, or fair, or that features are free of errors. Rates by group tell "
         "whom the doubt concerns; a gap can be chance, so it comes with an interval.",
@@ -356,11 +366,16 @@ def _goes_on() -> bool:
 # ----------------------------------------------------------------------------------------
 # The demo.
 
-_ROWS = 1200
 _STORY = """\
-A company hired some of {n:,} applicants, and a model learned from these decisions. Some were
-unjust: women were declined who should have been hired. Nobody knows which. So: which of the
+A company hired some of {n:,} applicants, and a model learned from these decisions. Some of them
+were unjust: women were declined who should have been hired. Nobody knows which. So: which of the
 model's predictions would be the same if up to 2 % of the decisions were wrong in that way?"""
+
+_QUESTION = (
+    *("--label", "decision", "--ignore", "salary", "--holdout", "25%"),
+    *("--only", "gender == 'female'", "--direction", "up", "--budget", "2%"),
+)
+_HER = "917"  # the row whose witness the tour shows, too
 
 
 def demo(options: DemoOptions) -> int:
@@ -370,19 +385,58 @@ def demo(options: DemoOptions) -> int:
     terminal, folder = Terminal(options.output), options.folder
     data, report = folder / "unswayed-demo.csv", folder / "unswayed-report.html"
     check_output(data, "--folder", (".csv",))
-    write_table(data, salary_columns(_ROWS))
-    terminal.say(_STORY.format(n=_ROWS))
-    command = [
-        *("certify", str(data), "--label", "decision", "--groups", "gender", "--ignore", "salary"),
-        *("--holdout", "25%", "--budget", "2%", "--budget", "1%", "--budget", "5%"),
-        *("--only", "gender == 'female'", "--direction", "up"),
-    ]
+    people = make_hiring_story().people
+    write_table(data, people)
+    terminal.say(_STORY.format(n=len(people["decision"])), "")
+    command = ["certify", str(data), *_QUESTION, "--groups", "gender"]
     if not options.no_report:
         command += ["--with-tradeoff", "--report", str(report)]
-    terminal.say()
-    terminal.say(f"$ {command_line(command)}", style="bold")
+    terminal.say(_folded(f"$ {command_line(command)}"), style="bold")
     flags = [f"--{name}" for name in ("quiet", "json") if getattr(terminal, name)]
-    return run([*command, *flags])
+    code = run([*command, *flags])
+    if code == 0:
+        _show_next(terminal, str(data), None if options.no_report else report)
+    return code
+
+
+def _show_next(terminal: Terminal, data: str, report: Path | None) -> None:
+    """Say where the page is, how to open it, and three commands to go on with."""
+    if report is not None:
+        terminal.say("", f"The page is {report}. To open it, give a browser this address:")
+        terminal.say(f"  {report.resolve().as_uri()}", style="bold")
+    terminal.say("", "Three commands to go on with:")
+    for reason, command in (
+        (
+            f"which decisions keep the woman in row {_HER} out",
+            ["witness", data, *_QUESTION, "--row", _HER],
+        ),
+        (
+            "how far the same wrong decisions can move the gap between women and men",
+            ["fairness", data, *_QUESTION, "--groups", "gender"],
+        ),
+        ("what is proven, and what is not, in seven steps", ["tour"]),
+    ):
+        terminal.say(f"  # {reason}")
+        line = command_line(command).replace("unswayed", _program(), 1)
+        terminal.say(_folded(f"  {line}"), style="bold")
+
+
+def _folded(command: str) -> str:
+    """Break a command before options, as a shell allows, into lines that terminals do not break."""
+    lines = [""]
+    for part in re.split(r"(?= --)", command):
+        if len(lines[-1] + part) > _WIDEST - len(" \\"):
+            lines.append("     ")
+        lines[-1] += part
+    return " \\\n".join(lines)
+
+
+def _program() -> str:
+    """Return what starts this program from the current folder: its name, or where it is."""
+    called, found = Path(sys.argv[0]), shutil.which("unswayed")
+    if called.stem != "unswayed" or (found and Path(found).samefile(called)):
+        return "unswayed"
+    return str(called)
 
 
 # ----------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from unswayed.datasets.generated import make_demographic, make_synthetic
 from unswayed.datasets.income import load_acs_excerpt, load_income, load_wages
 from unswayed.datasets.mnist17 import load_mnist17
 from unswayed.datasets.registry import DatasetError
-from unswayed.datasets.salary_story import make_salary_story
+from unswayed.datasets.salary_story import make_hiring_story, make_salary_story
 
 __all__ = [
     "DatasetError",
@@ -24,6 +24,7 @@ __all__ = [
     "load_mnist17",
     "load_wages",
     "make_demographic",
+    "make_hiring_story",
     "make_salary_story",
     "make_synthetic",
 ]

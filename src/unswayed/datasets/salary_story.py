@@ -30,6 +30,7 @@ PAY_GAP = 0.03
 """What women are paid less for equal merit."""
 
 _HIRING_PENALTY = 0.3  # in standard deviations of merit
+_APPLICANTS, _NEW = 1200, 300  # of the hiring story, and how many of them are asked about
 
 
 def _merit(education: FloatArray, experience: FloatArray, interview: FloatArray) -> FloatArray:
@@ -67,6 +68,52 @@ def make_salary_story(n_samples: int = 600, *, random_state: int | None = 0) -> 
         target=target,
         salary=salary,
         DESCR=_DESCR.format(n_samples=n_samples),
+    )
+
+
+def make_hiring_story() -> Bunch:
+    """Make up the story of ``unswayed demo``: 900 decisions to learn from, 300 applicants.
+
+    The company hired some of 1,200 applicants. Women were declined who should have been hired, and
+    nobody knows which. Needs neither a file nor pandas.
+
+    Returns
+    -------
+    Bunch
+        `X` and `X_new`: the features of the 900 and of the 300, as ``unswayed certify`` makes them
+        of `people` with ``--holdout 25%``: gender in two columns, numbers centred and scaled;
+        `y` and `y_new`: "declined" or "hired"; `women` and `women_new`: who is a woman; `rows` and
+        `rows_new`: the number of each row in the file, from 1; `people`: the file's columns.
+
+    See Also
+    --------
+    make_salary_story : The same people as a frame, with their salaries.
+
+    Examples
+    --------
+    >>> story = make_hiring_story()
+    >>> story.X.shape, story.X_new.shape
+    ((900, 5), (300, 5))
+    >>> int((story.women & (story.y == "declined")).sum())
+    221
+    """
+    people = salary_columns(_APPLICANTS)
+    order = np.random.default_rng(0).permutation(_APPLICANTS)
+    new, past = np.sort(order[:_NEW]), np.sort(order[_NEW:])
+    women, decision = people["gender"] == "female", people["decision"]
+    numbers = np.column_stack([people[name] for name in ("education", "experience", "interview")])
+    scaled = (numbers - numbers[past].mean(axis=0)) / numbers[past].std(axis=0)
+    features = np.column_stack([women, ~women, scaled])
+    return Bunch(
+        X=features[past],
+        y=decision[past],
+        women=women[past],
+        rows=past + 1,
+        X_new=features[new],
+        y_new=decision[new],
+        women_new=women[new],
+        rows_new=new + 1,
+        people=people,
     )
 
 
