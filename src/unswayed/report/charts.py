@@ -196,15 +196,16 @@ def _records(budgets: list[float], groups: list[dict[str, Any]]) -> list[dict[st
 
 @_unchecked
 def radius_chart(
-    points: list[dict[str, Any]], budgets: list[str], relative: bool
+    points: list[dict[str, Any]], budgets: list[dict[str, Any]], label: str, *, relative: bool
 ) -> dict[str, Any]:
     """Draw the share of rows whose predicted number stays within a radius, over radii."""
-    names = [f"at {_drawable(budget)}" for budget in budgets]
+    order = sorted(range(len(budgets)), key=lambda at: budgets[at]["labels"])
+    names = [f"at {_drawable(budgets[at]['budget'])}" for at in order]
     values = [
         {"radius": each["radius"], "within": separated(each["text"]), "rate": rate}
         | {"share": percent(rate), "budget": name}
         for each in points
-        for name, rate in zip(names, each["rates"], strict=True)
+        for name, rate in zip(names, [each["rates"][at] for at in order], strict=True)
     ]
     form, several = "~%" if relative else ",~r", len(names) > 1
     chart = (
@@ -213,7 +214,7 @@ def radius_chart(
         .encode(
             x=alt.X(
                 "radius:Q",
-                title="radius: how far a prediction may move",
+                title="radius" if relative else f"radius, in the unit of {_drawable(label)}",
                 axis=alt.Axis(format=form),
                 scale=alt.Scale(domain=[0, values[-1]["radius"]], nice=False),
             ),
@@ -552,7 +553,5 @@ def save(spec: dict[str, Any], path: Path, suffix: str) -> None:
     text = json.dumps(spec)
     if suffix == ".png":
         path.write_bytes(vl_convert.vegalite_to_png(text, scale=2))
-    elif suffix == ".svg":
-        path.write_text(vl_convert.vegalite_to_svg(text), encoding="utf-8")
     else:
-        path.write_text(vl_convert.vegalite_to_html(text, bundle=True), encoding="utf-8")
+        path.write_text(vl_convert.vegalite_to_svg(text), encoding="utf-8")

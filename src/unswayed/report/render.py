@@ -31,6 +31,7 @@ from unswayed.report.charts import (
     tradeoff_chart,
 )
 from unswayed.report.fairness import fairness_page
+from unswayed.results.reviews import ANSWER
 from unswayed.words import (
     between,
     distance,
@@ -49,7 +50,7 @@ from unswayed.words import (
 _HASHES = {"1.9.0.post1": "3425bd951a44d478d0505c6b5d1e8d57656b6e9a4da7bfe88a718ce61d76e572"}
 """sha256 of the script that each version of vl-convert makes."""
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
-_DRAWN = 24  # coefficients drawn; more become a wall
+_DRAWN = 12  # coefficients drawn; more become a wall
 _STATES = ("confirmed", "enough evidence", "open", "overturned so far")  # of rows of an audit
 _NO_SCRIPTS = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -84,20 +85,46 @@ def _environment() -> jinja2.Environment:
 
 def render(facts: dict[str, Any]) -> str:
     """Return the page of a summary."""
-    return _charted_page("report.html", "report.js", facts, _for_script(facts))
+    facts = facts | {"tradeoff": facts["tradeoff"] and _ascending(facts)}
+    words = [word for name in facts["classes"] for word in name.split()]
+    page = facts | {"longest_word": max(map(len, words), default=0)}
+    return _charted_page("report.html", "report.js", page, _for_script(facts))
+
+
+def _tradeoff_chart(facts: dict[str, Any]) -> dict[str, Any]:
+    return tradeoff_chart(
+        facts["tradeoff"]["points"],
+        facts["tradeoff"]["budgets"],
+        "accuracy" if facts["classes"] else "r2",
+        "C" if facts["kind"] == "logistic" else "alpha",
+    )
+
+
+def _ascending(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return a trade-off whose budgets ascend, in whatever order they were asked for."""
+    found, amounts = facts["tradeoff"], [each["labels"] for each in facts["budgets"]]
+    order = sorted(range(len(amounts)), key=amounts.__getitem__)
+    return {
+        "budgets": [found["budgets"][at] for at in order],
+        "points": [
+            point | {name: [point[name][at] for at in order] for name in ("rates", "undecided")}
+            for point in found["points"]
+        ],
+    }
 
 
 def _charted_page(template: str, script: str, facts: dict[str, Any], data: dict[str, Any]) -> str:
     """Return a page whose script draws charts."""
     environment = _environment()
     library = _inert(chart_library())
-    code = "\n".join(_source(environment, name) for name in ("charts.js", script))
+    code = "\n".join(_source(environment, name) for name in ("charts.js", "download.js", script))
     return environment.get_template(template).render(
         facts=facts,
         **words_of(facts),
         data=_json(data),
         library=library,
         script=code,
+        drawn=_DRAWN,
         policy=_policy(library, code),
     )
 
@@ -151,15 +178,11 @@ def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
     if facts["coefficients"]["rows"]:
         charts["coefficients"] = coefficient_chart(facts["coefficients"]["rows"][:_DRAWN])
     if facts["tradeoff"]:
-        charts["tradeoff"] = tradeoff_chart(
-            facts["tradeoff"]["points"],
-            facts["tradeoff"]["budgets"],
-            "accuracy" if facts["classes"] else "r2",
-            "C" if facts["kind"] == "logistic" else "alpha",
-        )
+        charts["tradeoff"] = _tradeoff_chart(facts)
     if len(facts["radius_grid"]) > 1:
-        asked = [each["budget"] for each in facts["movement"]["budgets"]]
-        charts["radii"] = radius_chart(facts["radius_grid"], asked, facts["log"])
+        charts["radii"] = radius_chart(
+            facts["radius_grid"], facts["movement"]["budgets"], facts["label"], relative=facts["log"]
+        )
     return {key: facts[key] for key in keys} | {
         "charts": charts,
         "plain": words["plain"],
@@ -167,7 +190,7 @@ def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
         "dial": dial,
         "whole": is_whole(facts["unit"]),
         "tables": _tables(facts) if dial else [],
-        "sections": [each["row"] for each in facts["chosen"]["rows"]],
+        "asked": [each["row"] for each in facts["chosen"]["rows"][: facts["chosen"]["asked"]]],
     }
 
 
@@ -198,16 +221,44 @@ def render_collective(facts: dict[str, Any]) -> str:
     charts: dict[str, Any] = {}
     if "together" in facts:
         asked = facts["together"]
+        budgets = sorted(asked["budgets"], key=lambda each: each["labels"])
         axis = words_of(facts)["measure"]["axis"] if is_whole(facts["unit"]) else facts["unit"]
-        charts["counts"] = count_chart(asked["budgets"], asked["rows"], axis)
+        charts["counts"] = count_chart(budgets, asked["rows"], axis)
     if "fairness" in facts:
         page, drawn = fairness_page(facts)
         facts, charts = facts | {"fairness": page}, charts | drawn
     if "audit" in facts:
         facts = facts | {"audit": facts["audit"] | {"listed": _by_state(facts["audit"]["listed"])}}
+    if "tradeoff" in facts:
+        facts = facts | {"tradeoff": _ascending(facts) | _weighed(facts["tradeoff"]["points"])}
+        charts["tradeoff"] = _tradeoff_chart(facts)
+    data: dict[str, Any] = {"charts": charts}
     if "review" in facts and facts["review"]["n_labels"]:
         charts["review"] = review_chart(facts["review"])
-    return _charted_page("collective.html", "collective.js", facts, {"charts": charts})
+        data["list"] = _review_list(facts["review"])
+    return _charted_page("collective.html", "collective.js", facts, data)
+
+
+_POINT = 0.01  # of accuracy, that people may give up
+
+
+def _weighed(points: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the most accurate model, and the most robust one that is a point worse at most."""
+    known = [each for each in points if each["quality"] is not None]
+    best = max(known, key=lambda each: (each["quality"], each["rates"][0]), default=points[0])
+    near = [each for each in known if each["quality"] >= best["quality"] - _POINT]
+    robust = max(near, key=lambda each: each["rates"][0], default=best)
+    return {"best": best, "robust": robust if robust["rates"][0] > best["rates"][0] else None}
+
+
+def _review_list(plan: dict[str, Any]) -> list[list[Any]]:
+    """Return labels to check as lines of a file that `review apply` reads when it is filled in."""
+    head = ["order", "batch", "row", "label", *plan["columns"], ANSWER]
+    lines = [
+        [at, each["batch"], each["row"], each["label"], *each["cells"], ""]
+        for at, each in enumerate(plan["labels"], 1)
+    ]
+    return [head, *lines]
 
 
 def _by_state(listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
