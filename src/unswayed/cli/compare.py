@@ -360,16 +360,16 @@ def tradeoff(train: Path, options: TradeoffOptions) -> int:
     return 0
 
 
-def _draw_tradeoff(
-    study: Study, facts: dict[str, Any], found: dict[str, Any], chart: Path
-) -> None:
+def _draw_tradeoff(study: Study, facts: dict[str, Any], found: dict[str, Any], chart: Path) -> None:
     """Write the chart, as a page of its own or as a picture."""
     kind = study.request.kind
     if chart.suffix.lower() == ".html":
         from unswayed.report.render import render_collective
 
         assert study.alpha is not None  # noqa: S101  (no folds here)
-        model = facts["model"].replace(kind.penalty(study.alpha), f"each {kind.option} of the chart")
+        model = facts["model"].replace(
+            kind.penalty(study.alpha), f"each {kind.option} of the chart"
+        )
         page = facts | {"model": model, "tradeoff": found}
         write_text(chart, render_collective(paged(page, command_line(), study)))
         return

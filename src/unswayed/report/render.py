@@ -13,12 +13,14 @@ import importlib.metadata
 import json
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import jinja2
 import platformdirs
 import vl_convert
+from markupsafe import Markup
 
 from unswayed.atomic import atomic_write, private_folder
 from unswayed.report.certified import words_of
@@ -50,6 +52,7 @@ from unswayed.words import (
 _HASHES = {"1.9.0.post1": "3425bd951a44d478d0505c6b5d1e8d57656b6e9a4da7bfe88a718ce61d76e572"}
 """sha256 of the script that each version of vl-convert makes."""
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+_WORD = 14  # characters of a word that is not broken
 _DRAWN = 12  # coefficients drawn; more become a wall
 _STATES = ("confirmed", "enough evidence", "open", "overturned so far")  # of rows of an audit
 _NO_SCRIPTS = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -79,6 +82,7 @@ def _environment() -> jinja2.Environment:
         "low": lambda value: _number(value, -1),
         "high": lambda value: _number(value, 1),
         "separated": separated,
+        "words_wide": _words_wide,
     }
     return environment
 
@@ -86,9 +90,7 @@ def _environment() -> jinja2.Environment:
 def render(facts: dict[str, Any]) -> str:
     """Return the page of a summary."""
     facts = facts | {"tradeoff": facts["tradeoff"] and _ascending(facts)}
-    words = [word for name in facts["classes"] for word in name.split()]
-    page = facts | {"longest_word": max(map(len, words), default=0)}
-    return _charted_page("report.html", "report.js", page, _for_script(facts))
+    return _charted_page("report.html", "report.js", facts, _for_script(facts))
 
 
 def _tradeoff_chart(facts: dict[str, Any]) -> dict[str, Any]:
@@ -141,6 +143,12 @@ def _number(value: float | None, way: int = 0) -> str:
     return f"{value:,}" if isinstance(value, int) else number_end(value, way, 4)
 
 
+def _words_wide(names: Iterable[str]) -> Markup:
+    """Return a style of a table whose columns of names do not break words, if these are short."""
+    longest = max((len(word) for name in names for word in name.split()), default=0)
+    return Markup(f' style="--word: {min(longest, _WORD) + 1}ch"')  # noqa: S704  (a number)
+
+
 def _inert(script: str) -> str:
     """Keep a script from closing its own tag, without changing what it does."""
     return script.strip().replace("</script", "<\\/script").replace("<!--", "<\\!--")
@@ -181,7 +189,10 @@ def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
         charts["tradeoff"] = _tradeoff_chart(facts)
     if len(facts["radius_grid"]) > 1:
         charts["radii"] = radius_chart(
-            facts["radius_grid"], facts["movement"]["budgets"], facts["label"], relative=facts["log"]
+            facts["radius_grid"],
+            facts["movement"]["budgets"],
+            facts["label"],
+            relative=facts["log"],
         )
     return {key: facts[key] for key in keys} | {
         "charts": charts,
