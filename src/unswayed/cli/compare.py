@@ -356,17 +356,34 @@ def tradeoff(train: Path, options: TradeoffOptions) -> int:
     if out is not None:
         write_table(out, columns, escape=options.escape_formulas)
     if chart is not None:
-        from unswayed.report.charts import save, tradeoff_chart
-
-        with atomic_write(chart) as beside:
-            spec = tradeoff_chart(points, heads, name, kind.option)
-            save(spec, beside, chart.suffix.lower())
+        _draw_tradeoff(study, facts, {"budgets": heads, "points": points}, chart)
     _show_tradeoff(terminal, facts, columns, kind.option)
     say_written(terminal, out, chart)
     introduce(terminal, study.notes, facts)
     keys = "task label kind bias train_rows test_rows data columns caveats".split()
     terminal.answer({key: facts[key] for key in keys} | {"points": as_rows(columns)})
     return 0
+
+
+def _draw_tradeoff(study: Study, facts: dict[str, Any], found: dict[str, Any], chart: Path) -> None:
+    """Write the chart, as a page of its own or as a picture."""
+    kind = study.request.kind
+    if chart.suffix.lower() == ".html":
+        from unswayed.report.render import render_collective
+
+        assert study.alpha is not None  # noqa: S101  (no folds here)
+        model = facts["model"].replace(
+            kind.penalty(study.alpha), f"each {kind.option} of the chart"
+        )
+        page = facts | {"model": model, "tradeoff": found}
+        write_text(chart, render_collective(paged(page, command_line(), study)))
+        return
+    from unswayed.report.charts import save, tradeoff_chart
+
+    with atomic_write(chart) as beside:
+        name = "accuracy" if facts["classes"] else "r2"
+        spec = tradeoff_chart(found["points"], found["budgets"], name, kind.option)
+        save(spec, beside, chart.suffix.lower())
 
 
 def _penalties(kind: Kind, alphas: str | None, strengths: str | None) -> tuple[float, ...] | None:

@@ -76,7 +76,8 @@ class LabelAudit:
     >>> audit
     <LabelAudit: 2 of 2 rows confirmed after 15 labels, 0 of them wrong>
     >>> print(audit.claim)
-    true labels give the same answer for all 2 rows: the risk that this is false is at most 5.0 %
+    true labels give the same answer for all 2 rows; a false claim is confirmed with a chance of \
+at most 5.0 %, over the random draw of the labels to check
 
     Its file only grows. Copies that several people answered are merged.
 
@@ -212,16 +213,17 @@ class LabelAudit:
         if self.together != "all" and not self.confirmed.any():
             return f"nothing yet: none of {rows} has enough evidence"
         many, risk = counted(int(self.confirmed.sum()), "row"), percent(self.risk)
+        draw = "over the random draw of the labels to check"
+        false = f"a false claim is confirmed with a chance of at most {risk}, {draw}"
         if self.together == "all":
             if self.confirmed.all():
-                return f"{what} for all {rows}: the risk that this is false is at most {risk}"
+                return f"{what} for all {rows}; {false}"
             return f"nothing yet: {int(self.reached.sum()):,} of {rows} have enough evidence, and \
 the list is confirmed when all have"
         if self.together == "each":
-            return f"{what} for {many} of {len(self._group):,}: for each of them by itself, the \
-risk that this is false is at most {risk}"
+            return f"{what} for {many} of {len(self._group):,}; for each of them by itself, {false}"
         return f"{what} for {many} of {len(self._group):,}, but for a share of at most {risk} of \
-them, on average over audits like this one"
+them, on average {draw}"
 
     def __repr__(self) -> str:
         return (

@@ -7,7 +7,7 @@ page's script says what each style looks like.
 import json
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,8 +22,6 @@ from unswayed.words import (
     number_end,
     percent,
     separated,
-    share_end,
-    written,
 )
 
 _unchecked = debug_mode(False)
@@ -198,15 +196,16 @@ def _records(budgets: list[float], groups: list[dict[str, Any]]) -> list[dict[st
 
 @_unchecked
 def radius_chart(
-    points: list[dict[str, Any]], budgets: list[str], relative: bool
+    points: list[dict[str, Any]], budgets: list[dict[str, Any]], label: str, *, relative: bool
 ) -> dict[str, Any]:
     """Draw the share of rows whose predicted number stays within a radius, over radii."""
-    names = [f"at {_drawable(budget)}" for budget in budgets]
+    order = sorted(range(len(budgets)), key=lambda at: budgets[at]["labels"])
+    names = [f"at {_drawable(budgets[at]['budget'])}" for at in order]
     values = [
         {"radius": each["radius"], "within": separated(each["text"]), "rate": rate}
         | {"share": percent(rate), "budget": name}
         for each in points
-        for name, rate in zip(names, each["rates"], strict=True)
+        for name, rate in zip(names, [each["rates"][at] for at in order], strict=True)
     ]
     form, several = "~%" if relative else ",~r", len(names) > 1
     chart = (
@@ -215,7 +214,7 @@ def radius_chart(
         .encode(
             x=alt.X(
                 "radius:Q",
-                title="radius: how far a prediction may move",
+                title="radius" if relative else f"radius, in the unit of {_drawable(label)}",
                 axis=alt.Axis(format=form),
                 scale=alt.Scale(domain=[0, values[-1]["radius"]], nice=False),
             ),
@@ -376,7 +375,7 @@ def count_chart(
     )
     axis = alt.X(
         "end:Q",
-        title=f"of {rows:,} rows overturned",
+        title=f"rows overturned, of {rows:,}",
         axis=alt.Axis(format=",~r", tickMinStep=1),
         scale=alt.Scale(domainMin=0),
     )
@@ -391,17 +390,22 @@ def range_chart(
     lines: Sequence[tuple[str, dict[str, Any]]],
     budgets: Sequence[str],
     *,
+    end: Callable[[float, int], str],
+    title: str,
     share: bool,
-    limits: dict[str, float] | None = None,
+    unit: str = "%",
+    wrap: bool = False,
+    limits: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
-    """Draw ranges of metrics, or of a rate by group, one bar per budget."""
+    """Draw ranges of metrics, or of a rate by group, one bar per budget.
+
+    `end` writes a value, rounded down (-1), to nearest (0) or up (1); long names are wrapped, or
+    shortened. An axis of shares goes from none to all, in per cent or in points, and one of gaps
+    (which may have limits) starts at 0.
+    """
     whole = [name for name, _ in lines]
-    names = _short_names(whole) if limits is None else [_in_lines(name) for name in whole]
+    names = [_in_lines(name) for name in whole] if wrap else _short_names(whole)
     at = [_drawable(each) for each in budgets]
-
-    def text(found: dict[str, Any], end: str, way: int) -> str:
-        return share_end(found[end], way) if share else number_end(found[end], way)
-
     values = [
         {
             "name": short,
@@ -409,8 +413,8 @@ def range_chart(
             "budget": budget,
             "value": line["value"],
             # An end that nothing is known of is not drawn.
-            **{end: found[end] if math.isfinite(found[end]) else None for end in _RANGE},
-            **{f"{end}_text": text(found | line, end, way) for end, _, way in _ENDS},
+            **{each: found[each] if math.isfinite(found[each]) else None for each in _RANGE},
+            **{f"{each}_text": end((found | line)[each], way) for each, _, way in _ENDS},
         }
         for short, (name, line) in zip(names, lines, strict=True)
         for budget, found in zip(at, line["ranges"], strict=True)
@@ -421,7 +425,7 @@ def range_chart(
         tooltip=[
             alt.Tooltip("full:N", title="what"),
             alt.Tooltip("budget:N", title="wrong labels"),
-            *(alt.Tooltip(f"{end}_text:N", title=title) for end, title, _ in _ENDS),
+            *(alt.Tooltip(f"{each}_text:N", title=said) for each, said, _ in _ENDS),
         ],
     )
     colour = alt.Color(
@@ -431,30 +435,35 @@ def range_chart(
         scale=alt.Scale(domain=at),
         legend=alt.Legend(orient="top", symbolType="square") if len(at) > 1 else None,
     )
-    scale = alt.Scale(domain=[0, 1]) if share else alt.Scale(zero=False)
-    axis = alt.X("low:Q", title=None, scale=scale, axis=alt.Axis(format=",~r"))
+    scale = alt.Scale(domain=[0, 1]) if share else alt.Scale(zero=limits is not None)
+    axis = alt.Axis(format="%" if share else ",~r")
+    if unit == "points":
+        axis = alt.Axis(labelExpr="format(100 * datum.value, ',~r')")
+    x = alt.X("low:Q", title=_drawable(title), scale=scale, axis=axis)
     layers = [
-        base.mark_bar(opacity=0.3, height=_THICK).encode(x=axis, x2="high:Q", color=colour),
+        base.mark_bar(opacity=0.3, height=_THICK).encode(x=x, x2="high:Q", color=colour),
         base.mark_bar(height=_THICK / 3).encode(x="inner_low:Q", x2="inner_high:Q", color=colour),
         base.mark_tick(style="value", height=_THICK + 4, thickness=2).encode(x="value:Q"),
     ]
     known = [
-        {"name": short, "limit": limits[name], "limit_text": written(limits[name])}
+        {"name": short, "limit": limits[name], "limit_text": end(limits[name], 0)}
         for short, name in zip(names, whole, strict=True)
         if limits is not None and name in limits
     ]
     if known:
-        tall = (_THICK + 6) * len(at)
-        ticks = _chart(known).mark_tick(style="now", height=tall, thickness=2)
-        layers.append(
-            ticks.encode(
-                x="limit:Q",
-                y=alt.Y("name:N", sort=names),
-                tooltip=[alt.Tooltip("limit_text:N", title="limit")],
-            )
-        )
+        layers.append(_limits(known, names, (_THICK + 6) * len(at)))
     height = (_THICK + 6) * len(values) + 12 * len(lines) + 30
     return _spec_of(alt.layer(*layers), height)
+
+
+def _limits(known: list[dict[str, Any]], names: list[str], tall: float) -> Any:
+    """Draw a line at the limit of each metric that has one."""
+    ticks = _chart(known).mark_tick(style="now", height=tall, thickness=2)
+    return ticks.encode(
+        x="limit:Q",
+        y=alt.Y("name:N", sort=names),
+        tooltip=[alt.Tooltip("limit_text:N", title="limit")],
+    )
 
 
 _ENDS = (
@@ -486,9 +495,9 @@ def review_chart(facts: dict[str, Any]) -> dict[str, Any]:
             x=_counts("checked:Q", "labels checked"),
             y=alt.Y(
                 "robust:Q",
-                title=f"of {facts['rows']:,} rows proven robust",
+                title=f"rows proven robust, of {facts['rows']:,}",
                 axis=alt.Axis(format=",~r", tickMinStep=1),
-                scale=alt.Scale(zero=False),
+                scale=alt.Scale(domain=[0, facts["rows"]]),
             ),
             tooltip=[
                 alt.Tooltip("order:N"),
@@ -531,7 +540,7 @@ def _ticks() -> Any:
 
 def _in_lines(metric: str) -> str:
     """Return the name of a metric in lines: on a phone there is no room for one."""
-    return "\n".join(textwrap.wrap(metric.replace("_", " "), 20))
+    return "\n".join(textwrap.wrap(_drawable(metric), 24))
 
 
 def save(spec: dict[str, Any], path: Path, suffix: str) -> None:
@@ -544,7 +553,5 @@ def save(spec: dict[str, Any], path: Path, suffix: str) -> None:
     text = json.dumps(spec)
     if suffix == ".png":
         path.write_bytes(vl_convert.vegalite_to_png(text, scale=2))
-    elif suffix == ".svg":
-        path.write_text(vl_convert.vegalite_to_svg(text), encoding="utf-8")
     else:
-        path.write_text(vl_convert.vegalite_to_html(text, bundle=True), encoding="utf-8")
+        path.write_text(vl_convert.vegalite_to_svg(text), encoding="utf-8")

@@ -217,6 +217,11 @@ def _least(rows: Certified) -> IntArray:
     return np.asarray(np.lexsort((rows.enough, rows.safe))[:_ROWS])
 
 
+def _asked_first(shown: Shown, others: IntArray) -> IntArray:
+    """Return positions of the rows that were asked for, then the others."""
+    return np.array([*dict.fromkeys([*shown.chosen, *others.tolist()])], dtype=int)
+
+
 def _witnesses(rows: Certified, shown: Shown, kind: str) -> dict[int, Witness]:
     """Find witnesses of the least robust test rows.
 
@@ -279,7 +284,7 @@ def _least_robust(rows: Certified, shown: Shown, witnesses: dict[int, Witness]) 
             "changed": 0 if witness is None else len(witness),
         }
 
-    found = _entries(rows, shown, _least(rows), names, particulars)
+    found = _entries(rows, shown, _asked_first(shown, _least(rows)), names, particulars)
     return {"columns": _texts(names), "total": rows.n_test, "rows": found}
 
 
@@ -309,7 +314,8 @@ def _changes(shown: Shown, witness: Witness, most: int) -> list[tuple[int, str, 
 def _furthest(rows: Certified, shown: Shown, *, relative: bool) -> dict[str, Any]:
     """Return the test rows whose predicted number can move furthest at the main budget."""
     assert shown.ends is not None  # noqa: S101  (numbers without a radius have them)
-    at, names = np.argsort(-shown.ends[2], kind="stable")[:_ROWS], _columns(rows, shown)[:_CELLS]
+    furthest = np.argsort(-shown.ends[2], kind="stable")[:_ROWS]
+    at, names = _asked_first(shown, furthest), _columns(rows, shown)[:_CELLS]
     found = _entries(rows, shown, at, names, lambda row, _: _range(shown, row, relative=relative))
     return {"columns": _texts(names), "total": rows.n_test, "rows": found}
 

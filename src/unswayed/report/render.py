@@ -13,12 +13,14 @@ import importlib.metadata
 import json
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import jinja2
 import platformdirs
 import vl_convert
+from markupsafe import Markup
 
 from unswayed.atomic import atomic_write, private_folder
 from unswayed.report.certified import words_of
@@ -27,11 +29,11 @@ from unswayed.report.charts import (
     count_chart,
     curve_chart,
     radius_chart,
-    range_chart,
     review_chart,
     tradeoff_chart,
 )
-from unswayed.results.groups import LARGE_GROUPS
+from unswayed.report.fairness import fairness_page
+from unswayed.results.reviews import ANSWER
 from unswayed.words import (
     between,
     distance,
@@ -50,9 +52,9 @@ from unswayed.words import (
 _HASHES = {"1.9.0.post1": "3425bd951a44d478d0505c6b5d1e8d57656b6e9a4da7bfe88a718ce61d76e572"}
 """sha256 of the script that each version of vl-convert makes."""
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
-_DRAWN = 24  # coefficients drawn; more become a wall
+_WORD = 14  # characters of a word that is not broken
+_DRAWN = 12  # coefficients drawn; more become a wall
 _STATES = ("confirmed", "enough evidence", "open", "overturned so far")  # of rows of an audit
-_NAMED = 6  # small groups that are named
 _NO_SCRIPTS = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
@@ -80,26 +82,51 @@ def _environment() -> jinja2.Environment:
         "low": lambda value: _number(value, -1),
         "high": lambda value: _number(value, 1),
         "separated": separated,
+        "words_wide": _words_wide,
     }
     return environment
 
 
 def render(facts: dict[str, Any]) -> str:
     """Return the page of a summary."""
+    facts = facts | {"tradeoff": facts["tradeoff"] and _ascending(facts)}
     return _charted_page("report.html", "report.js", facts, _for_script(facts))
+
+
+def _tradeoff_chart(facts: dict[str, Any]) -> dict[str, Any]:
+    return tradeoff_chart(
+        facts["tradeoff"]["points"],
+        facts["tradeoff"]["budgets"],
+        "accuracy" if facts["classes"] else "r2",
+        "C" if facts["kind"] == "logistic" else "alpha",
+    )
+
+
+def _ascending(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return a trade-off whose budgets ascend, in whatever order they were asked for."""
+    found, amounts = facts["tradeoff"], [each["labels"] for each in facts["budgets"]]
+    order = sorted(range(len(amounts)), key=amounts.__getitem__)
+    return {
+        "budgets": [found["budgets"][at] for at in order],
+        "points": [
+            point | {name: [point[name][at] for at in order] for name in ("rates", "undecided")}
+            for point in found["points"]
+        ],
+    }
 
 
 def _charted_page(template: str, script: str, facts: dict[str, Any], data: dict[str, Any]) -> str:
     """Return a page whose script draws charts."""
     environment = _environment()
     library = _inert(chart_library())
-    code = "\n".join(_source(environment, name) for name in ("charts.js", script))
+    code = "\n".join(_source(environment, name) for name in ("charts.js", "download.js", script))
     return environment.get_template(template).render(
         facts=facts,
         **words_of(facts),
         data=_json(data),
         library=library,
         script=code,
+        drawn=_DRAWN,
         policy=_policy(library, code),
     )
 
@@ -114,6 +141,12 @@ def _number(value: float | None, way: int = 0) -> str:
     if value is None:
         return "unknown"
     return f"{value:,}" if isinstance(value, int) else number_end(value, way, 4)
+
+
+def _words_wide(names: Iterable[str]) -> Markup:
+    """Return a style of a table whose columns of names do not break words, if these are short."""
+    longest = max((len(word) for name in names for word in name.split()), default=0)
+    return Markup(f' style="--word: {min(longest, _WORD) + 1}ch"')  # noqa: S704  (a number)
 
 
 def _inert(script: str) -> str:
@@ -153,15 +186,14 @@ def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
     if facts["coefficients"]["rows"]:
         charts["coefficients"] = coefficient_chart(facts["coefficients"]["rows"][:_DRAWN])
     if facts["tradeoff"]:
-        charts["tradeoff"] = tradeoff_chart(
-            facts["tradeoff"]["points"],
-            facts["tradeoff"]["budgets"],
-            "accuracy" if facts["classes"] else "r2",
-            "C" if facts["kind"] == "logistic" else "alpha",
-        )
+        charts["tradeoff"] = _tradeoff_chart(facts)
     if len(facts["radius_grid"]) > 1:
-        asked = [each["budget"] for each in facts["movement"]["budgets"]]
-        charts["radii"] = radius_chart(facts["radius_grid"], asked, facts["log"])
+        charts["radii"] = radius_chart(
+            facts["radius_grid"],
+            facts["movement"]["budgets"],
+            facts["label"],
+            relative=facts["log"],
+        )
     return {key: facts[key] for key in keys} | {
         "charts": charts,
         "plain": words["plain"],
@@ -169,7 +201,7 @@ def _for_script(facts: dict[str, Any]) -> dict[str, Any]:
         "dial": dial,
         "whole": is_whole(facts["unit"]),
         "tables": _tables(facts) if dial else [],
-        "sections": [each["row"] for each in facts["chosen"]["rows"]],
+        "asked": [each["row"] for each in facts["chosen"]["rows"][: facts["chosen"]["asked"]]],
     }
 
 
@@ -200,85 +232,49 @@ def render_collective(facts: dict[str, Any]) -> str:
     charts: dict[str, Any] = {}
     if "together" in facts:
         asked = facts["together"]
+        budgets = sorted(asked["budgets"], key=lambda each: each["labels"])
         axis = words_of(facts)["measure"]["axis"] if is_whole(facts["unit"]) else facts["unit"]
-        charts["counts"] = count_chart(asked["budgets"], asked["rows"], axis)
+        charts["counts"] = count_chart(budgets, asked["rows"], axis)
     if "fairness" in facts:
-        found = facts["fairness"]
-        charts |= _ranges(found)
-        facts = facts | {"fairness": found | {"headline": _headline(found)}}
+        page, drawn = fairness_page(facts)
+        facts, charts = facts | {"fairness": page}, charts | drawn
     if "audit" in facts:
         facts = facts | {"audit": facts["audit"] | {"listed": _by_state(facts["audit"]["listed"])}}
+    if "tradeoff" in facts:
+        facts = facts | {"tradeoff": _ascending(facts) | _weighed(facts["tradeoff"]["points"])}
+        charts["tradeoff"] = _tradeoff_chart(facts)
+    data: dict[str, Any] = {"charts": charts}
     if "review" in facts and facts["review"]["n_labels"]:
         charts["review"] = review_chart(facts["review"])
-    return _charted_page("collective.html", "collective.js", facts, {"charts": charts})
+        data["list"] = _review_list(facts["review"])
+    return _charted_page("collective.html", "collective.js", facts, data)
+
+
+_POINT = 0.01  # of accuracy, that people may give up
+
+
+def _weighed(points: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the most accurate model, and the most robust one that is a point worse at most."""
+    known = [each for each in points if each["quality"] is not None]
+    best = max(known, key=lambda each: (each["quality"], each["rates"][0]), default=points[0])
+    near = [each for each in known if each["quality"] >= best["quality"] - _POINT]
+    robust = max(near, key=lambda each: each["rates"][0], default=best)
+    return {"best": best, "robust": robust if robust["rates"][0] > best["rates"][0] else None}
+
+
+def _review_list(plan: dict[str, Any]) -> list[list[Any]]:
+    """Return labels to check as lines of a file that `review apply` reads when it is filled in."""
+    head = ["order", "batch", "row", "label", *plan["columns"], ANSWER]
+    lines = [
+        [at, each["batch"], each["row"], each["label"], *each["cells"], ""]
+        for at, each in enumerate(plan["labels"], 1)
+    ]
+    return [head, *lines]
 
 
 def _by_state(listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows of an audit: confirmed ones first, then open ones, then overturned ones."""
     return sorted(listed, key=lambda each: (_STATES.index(each["state"]), -each["e_value"]))
-
-
-def _headline(found: dict[str, Any]) -> dict[str, Any]:
-    """Return what a page opens with: the first gap, without groups whose rates say little.
-
-    If they are all that is compared, a rate of all rows takes its place.
-    """
-    compared = [each for each in found["columns"] if each["metrics"]]
-    rates = [
-        group for each in found["columns"] for rate in each["rates"] for group in rate["groups"]
-    ]
-    gap = compared[0]["metrics"][0] if compared else None
-    if gap is None or not (gap["large"] or not gap["small_groups"]):
-        others = [*found["overall"], *(each for each in rates if not each["small"])]
-        line = next(iter(others), gap or rates[0])
-        what = line.get("metric", line.get("group"))
-    else:
-        line = gap["large"] or gap
-        what = f"{gap['metric']} by {compared[0]['column']}"
-    return {
-        "line": line,
-        "what": what,
-        "large": LARGE_GROUPS if gap and line is gap["large"] else None,
-        "large_groups": LARGE_GROUPS,
-        "note": _small_groups(gap, compared[0]["column"]) if gap and gap["small_groups"] else None,
-    }
-
-
-def _small_groups(gap: dict[str, Any], column: str) -> str:
-    """Return which groups make no headline, and what the gap is with them."""
-    few, more = gap["small_groups"][:_NAMED], len(gap["small_groups"]) - _NAMED
-    named = ", ".join(few) + (f" and {more} more" if more > 0 else "")
-    left_out = (
-        "Smaller groups are left out of it"
-        if gap["large"]
-        else f"This is no gap by {column}, which would take two {LARGE_GROUPS}; smaller are"
-    )
-    return (
-        f"{left_out}: {named}. With them, {gap['metric']} by {column} is {gap['value_text']}, and "
-        f"stays within {gap['ranges'][0]['text']}."
-    )
-
-
-def _ranges(found: dict[str, Any]) -> dict[str, Any]:
-    """Return charts of ranges: of all rows, then of each column its metrics and its groups."""
-    share, budgets = found["share"], [each["budget"] for each in found["budgets"]]
-    charts = {}
-    if found["overall"]:
-        lines = [(line["metric"], line) for line in found["overall"]]
-        charts["overall"] = range_chart(lines, budgets, share=share, limits={})
-    for at, each in enumerate(found["columns"]):
-        limits = {
-            limit["metric"]: limit["limit"]
-            for limit in found["limits"]
-            if limit["column"] == each["column"]
-        }
-        if each["metrics"]:
-            lines = [(line["metric"], line) for line in each["metrics"]]
-            charts[f"metrics-{at}"] = range_chart(lines, budgets, share=share, limits=limits)
-        for place, rate in enumerate(each["rates"]):
-            lines = [(group["group"], group) for group in rate["groups"]]
-            charts[f"rates-{at}-{place}"] = range_chart(lines, budgets, share=share)
-    return charts
 
 
 def render_comparison(facts: dict[str, Any]) -> str:

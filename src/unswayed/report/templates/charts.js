@@ -25,7 +25,7 @@ function drawCharts(charts, views, finished) {
         labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", labelPadding: 6, tickCount: 6,
       },
       // On a phone, as many numbers as have room beside each other.
-      axisX: { tickCount: Math.max(2, Math.min(6, Math.floor(place.clientWidth / 75))), labelOverlap: "parity", labelSeparation: 8 },
+      axisX: { tickCount: Math.max(2, Math.min(6, Math.floor(place.clientWidth / 75))), labelOverlap: "parity", labelSeparation: 8, titleLimit: place.clientWidth - 60 },
       axisY: { domain: false, ticks: false },
       legend: { labelColor: ink, labelFontSize: 12, orient: "top", symbolStrokeWidth: 2.5, symbolSize: 140, labelLimit: 220, columns: columns(spec, place), layout: { top: { anchor: "start" } } },
       style: {

@@ -189,17 +189,19 @@
 
   // --- the table ------------------------------------------------------------------------
 
-  const page = 15;
+  const page = 10;
+  const inline = data.rows.columns.length <= 4 ? 4 : 3;  // cells of a row that is folded
   const body = document.querySelector("#rows tbody");
   const heads = all("#rows thead th[data-key]");
   const names = all("#rows thead th").map((head) => head.textContent.trim());
   const [hasLabels, hasScores, hasRivals] = ["label", "score", "becomes"].map((key) =>
     heads.some((head) => head.dataset.key === key));
-  const sections = new Set(data.sections);
+  const folded = new Map(all(".chosen").map((each) => [Number(each.dataset.row), each]));
+  const opened = new Set(data.asked);
   const chooser = document.getElementById("sort");
   const haystack = data.rows.rows.map((row) =>
     [row.row, row.prediction, row.label, ...row.cells].join("\u0000").toLowerCase());
-  let order = data.rows.rows.map((_, at) => at);
+  let order = data.rows.rows.map((_, at) => at);  // rows that were asked for come first
   const first = data.decided ? { key: "least", down: false } : { key: "moved", down: true };
   let sorted = first;
   let shown = page;
@@ -213,9 +215,11 @@
     if (!Number.isNaN(x) && !Number.isNaN(y)) return x - y;
     return String(a).localeCompare(String(b));
   }
-  function sort(key, down) {
+  function sort(key, down, pinned = new Set()) {
     sorted = { key, down };
     order = data.rows.rows.map((_, at) => at).sort((a, b) => {
+      const asked = (at) => (pinned.has(data.rows.rows[at].row) ? 0 : 1);
+      if (asked(a) !== asked(b)) return asked(a) - asked(b);
       const found = compare(value(data.rows.rows[a], key), value(data.rows.rows[b], key));
       return (down ? -found : found) || a - b;
     });
@@ -233,47 +237,68 @@
     element.setAttribute("role", "cell");
     return element;
   }
-  function link(row) {
+  function unfold(row, open) {
+    if (open) opened.add(row.row);
+    else opened.delete(row.row);
+    fill();
+  }
+  function handle(row) {
     const element = cell("", "n");
-    if (!sections.has(row.row)) {
-      element.textContent = row.row;
-      return element;
-    }
-    const anchor = document.createElement("a");
-    anchor.href = "#row-" + row.row;
-    anchor.textContent = row.row;
-    element.append(anchor);
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "fold";
+    button.textContent = row.row;
+    button.setAttribute("aria-expanded", String(opened.has(row.row)));
+    button.addEventListener("click", () => {
+      unfold(row, !opened.has(row.row));
+      document.querySelector("[data-handle='" + row.row + "']")?.focus();
+    });
+    button.dataset.handle = row.row;
+    element.append(button);
     return element;
   }
-  function features(row) {
-    const element = cell("", "features");
-    row.cells.forEach((text, at) => {
+  function features(row, name, cells) {
+    const element = cell("", name);
+    cells.forEach((text, at) => {
       const feature = document.createElement("span");
-      const name = document.createElement("b");
+      const head = document.createElement("b");
       feature.className = "feature";
-      name.textContent = data.rows.columns[at];
-      feature.append(name, " " + text);
+      head.textContent = data.rows.columns[at];
+      feature.append(head, " " + text);
       element.append(feature, " ");
     });
     return element;
   }
+  const changes = (row) => row.witness.map(([at, label]) => at + " → " + said(label));
   function witness(row) {
-    const element = cell("", "labels");
-    if (!row.witness) {
-      element.textContent = row.least === null ? "none can" : row.enough === null && row.least ? "none found" : "";
-      return element;
+    const none = row.least === null ? "none can" : row.enough === null && row.least ? "none found" : "";
+    if (!row.witness) return cell(none, "labels");
+    const rest = row.changed - 2;
+    return cell(changes(row).slice(0, 2).join(", ") + (rest > 0 ? " and " + number(rest) + " more" : ""), "labels");
+  }
+  // All that is known of a row: what the page has of it, or its cells and labels.
+  function inFull(row) {
+    const line = document.createElement("tr");
+    const element = cell("", "full");
+    line.id = "row-" + row.row;
+    line.setAttribute("role", "row");
+    element.colSpan = names.length;
+    if (folded.has(row.row)) element.append(folded.get(row.row));
+    else {
+      const own = document.createElement("p");
+      own.className = "own";
+      own.append(...features(row, "", row.cells).childNodes);
+      element.append(own);
+      if (row.witness) {
+        const rest = row.changed - row.witness.length;
+        const words = document.createElement("p");
+        words.textContent = "Labels that " + (data.task === "regression" ? "move" : "overturn") + " it: "
+          + changes(row).join(", ") + (rest > 0 ? " and " + number(rest) + " others" : "");
+        element.append(words);
+      }
     }
-    const words = row.witness.map(([at, label]) => at + " → " + said(label));
-    element.append(words.slice(0, 3).join(", "));
-    if (row.changed > 3) {
-      const details = document.createElement("details");
-      const summary = document.createElement("summary");
-      summary.textContent = " and " + number(row.changed - 3) + " more";
-      const rest = row.changed - words.length;
-      details.append(summary, words.slice(3).join(", ") + (rest > 0 ? " and " + number(rest) + " others" : ""));
-      element.append(details);
-    }
-    return element;
+    line.append(element);
+    return line;
   }
   // Log-odds are shown as a probability, with its range at the main budget.
   function scored(row) {
@@ -289,21 +314,21 @@
   const matching = (words) => order.filter((at) => words.every((word) => haystack[at].includes(word)));
   // What is known of a row: its minimum budget, or without verdicts how far it can move.
   const answer = (row) => (data.decided
-    ? [cell(data.whole ? row.needs : row.needs.replace("a " + data.unit + " of ", ""), "n"), ...(hasRivals ? [cell(row.becomes || "")] : []), ...(data.named ? [witness(row)] : [])]
+    ? [cell(data.whole ? row.needs : row.needs.replace("a " + data.unit + " of ", ""), "n"), ...(hasRivals ? [cell(row.becomes || "", "word")] : []), ...(data.named ? [witness(row)] : [])]
     : [row.low_text, row.high_text, row.moves].map((text) => cell(text, "n")));
   function fill() {
     const words = searched();
     const found = matching(words);
-    body.replaceChildren(...found.slice(0, shown).map((at) => {
+    body.replaceChildren(...found.slice(0, shown).flatMap((at) => {
       const row = data.rows.rows[at];
       const line = document.createElement("tr");
       line.setAttribute("role", "row");
-      line.append(link(row), cell(said(row.prediction)), ...answer(row));
+      line.append(handle(row), cell(said(row.prediction), "word"), ...answer(row));
       if (hasScores) line.append(scored(row));
-      if (hasLabels) line.append(cell(said(row.label)));
-      if (row.cells.length) line.append(features(row));
+      if (hasLabels) line.append(cell(said(row.label), "word"));
+      if (row.cells.length) line.append(features(row, "features", row.cells.slice(0, inline)));
       [...line.children].forEach((each, place) => { each.dataset.head = names[place]; });
-      return line;
+      return opened.has(row.row) ? [line, inFull(row)] : [line];
     }));
     document.getElementById("found").textContent = words.length
       ? number(found.length) + (found.length === 1 ? " row" : " rows") + " found" : "";
@@ -318,14 +343,6 @@
 
   chooser.addEventListener("change", () => sort(chooser.value, false));
 
-  // A text that a spreadsheet would run as a formula gets an apostrophe in front.
-  const formula = /^(?:[\t\r\n]|[\s\x1c-\x1f\x85]*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
-  const plainNumber = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
-  function field(value) {
-    const text = value === null || value === undefined ? "" : String(value);
-    const safe = formula.test(text) && !plainNumber.test(text) ? "'" + text : text;
-    return /[",\r\n]/.test(safe) || safe !== safe.trim() ? '"' + safe.replaceAll('"', '""') + '"' : safe;
-  }
   function table() {
     const odds = data.kind === "logistic" ? ["probability", "overturned_by"] : hasRivals ? ["becomes"] : [];
     const unit = data.unit === "labels" ? [] : [data.unit];
@@ -339,29 +356,33 @@
       const found = data.decided ? [row.score, budget, ...unit, changes, ...more] : [row.low, row.high, row.moved];
       return [row.row, row.prediction, ...(hasLabels ? [row.label] : []), ...found, ...row.cells];
     });
-    return [[...head, ...data.rows.columns], ...lines].map((line) => line.map(field).join(",") + "\r\n").join("");
+    return [[...head, ...data.rows.columns], ...lines];
   }
-  document.getElementById("download").addEventListener("click", () => {
-    const anchor = document.createElement("a");
-    anchor.href = URL.createObjectURL(new Blob(["\ufeff" + table()], { type: "text/csv" }));
-    anchor.download = data.decided ? "least-robust-rows.csv" : "rows-that-move-furthest.csv";
-    anchor.click();
-    setTimeout(() => URL.revokeObjectURL(anchor.href), 1000);
-  });
+  document.getElementById("download").addEventListener("click", () =>
+    download(table(), data.decided ? "least-robust-rows.csv" : "rows-that-move-furthest.csv"));
+  for (const button of all("[data-later]")) {
+    button.addEventListener("click", () => {
+      all("#" + button.dataset.later + " .later").forEach((row) => { row.hidden = false; });
+      button.hidden = true;
+    });
+  }
 
   // --- one row --------------------------------------------------------------------------
 
   function open() {
-    const place = /^#row-\d+$/.test(location.hash) && document.querySelector(location.hash);
-    if (!place) return;
-    place.open = true;
-    place.scrollIntoView();
+    const found = /^#row-(\d+)$/.exec(location.hash);
+    const at = found ? data.rows.rows.findIndex((each) => each.row === Number(found[1])) : -1;
+    if (at < 0) return;
+    document.getElementById("search").value = "";
+    shown = Math.max(shown, order.indexOf(at) + 1);
+    unfold(data.rows.rows[at], true);
+    document.getElementById(location.hash.slice(1)).previousElementSibling.scrollIntoView();
   }
   window.addEventListener("hashchange", open);
 
   // --- the charts -----------------------------------------------------------------------
 
-  sort(first.key, first.down);
+  sort(first.key, first.down, opened);
   choose(current);
   drawCharts(data.charts, views, () => {
     choose(current);
