@@ -183,13 +183,13 @@ class AlphaChoice:
         10 alphas tried (30, 100), and robust means robust with each of these
         """
         kind, left = self.kind, self.possible
-        named, tried = ", ".join(f"{each:g}" for each in left), f"{len(kind.grid)} alphas tried"
-        can = f"they can choose no other of the {tried}"
-        if len(left) > 1:
-            can = f"they can choose {len(left)} of the {tried} ({named}), and robust means robust "
-            can += "with each of these"
+        chosen = f"{kind.penalty(self.alphas[0])} was chosen by the leave-one-out errors of all"
+        chosen, tried = f"{chosen} {self.n_rows:,} training rows", f"{len(kind.grid)} alphas tried"
+        if len(left) == 1:
+            return f"{chosen}; wrong labels within the budget can choose no other of the {tried}"
+        named = ", ".join(f"{each:g}" for each in left)
         return (
-            f"{kind.penalty(self.alphas[0])} was chosen by the leave-one-out errors of all "
-            f"{self.n_rows:,} training rows, so wrong labels can change it, and the certificates "
-            f"cover that: within the budget {can}"
+            f"{chosen}, so wrong labels can change it, and the certificates cover that: within the "
+            f"budget they can choose {len(left)} of the {tried} ({named}), and robust means robust "
+            "with each of these"
         )
