@@ -112,6 +112,17 @@ def test_what_a_search_cannot_do_is_refused_with_the_reason():
         classifier(RidgeCV(), threshold="balanced").fit(X, LABELS)
 
 
+def test_a_class_that_appears_once_survives_no_flip_that_refits_refute():
+    y = (np.arange(len(X)) == 0).astype(int)
+    certs = classifier(RidgeCV([1, 100])).fit(X, y).certify(X)
+    for row in range(1, len(X)):
+        changed = y.copy()
+        changed[row] = 1
+        said = RidgeCV([1, 100]).fit(X, changed).predict(X) > 0.5
+        assert (said == certs.prediction)[certs.robust].all()
+    assert certs.robust.any()
+
+
 def test_certificates_say_which_candidates_remain():
     rows = np.arange(40.0)[:, None]
     model = classifier(make_pipeline(StandardScaler(), RidgeCV([1, 1e6])))

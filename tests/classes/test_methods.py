@@ -8,6 +8,7 @@ from sklearn.linear_model import Ridge, RidgeClassifier
 from tests.classes.oracle import class_scores, label_sets, outcome
 from tests.effort import some
 from unswayed import (
+    BiasError,
     CertifiedClassifier,
     Cost,
     InputError,
@@ -175,6 +176,14 @@ def test_what_one_score_decides_is_refused():
     binary = CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=1)).fit(X, labels > 1)
     with pytest.raises(InputError, match="bounds that were built before are about one score"):
         model.certify(tests, method=binary.parameter_box())
+
+
+@pytest.mark.parametrize("to", [{"elk": ["cow"]}, {"cow": ["elk"]}, {"cow": "elk"}])
+def test_a_class_that_no_training_label_has_cannot_be_named(to):
+    X, labels, _, _ = made(9, n_rows=12, n_classes=3)
+    model = CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=1, to=to))
+    with pytest.raises(BiasError, match=r"to names 'elk', which is no class .*'cow'"):
+        model.fit(X, NAMES[labels])
 
 
 def test_a_class_that_appears_once_can_be_forgotten():

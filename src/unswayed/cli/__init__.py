@@ -9,6 +9,7 @@ library.
 `checks`    the same of commands about labels that people check: review, audit, sample
 `program`   finds the command, runs it, and turns what goes wrong into one line
 `requests`  from options to a request and to its study
+`searching` what does not go with an alpha that all training labels choose
 `terminal`  tables, JSON, progress and output files
 `show`      what several commands print of facts
 `tour`      commands that need no model: inspect, the tour, the demo, the experiments

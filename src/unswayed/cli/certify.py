@@ -71,7 +71,7 @@ def certify(train: str, options: CertifyOptions) -> int:
     certificates, fail_under = options.certificates, options.fail_under
     row, base, with_tradeoff = options.row, options.base, options.with_tradeoff
     pieces = in_pieces(train, options.large, plan=options.plan)
-    request = make_request(train, options, pieces)
+    request = make_request(train, options, pieces, searches=True)
     needing_memory = {
         "--certificates": certificates,
         "--noise": options.noise,
@@ -102,7 +102,7 @@ def certify(train: str, options: CertifyOptions) -> int:
         request,
         keep=bool(proofs),
         ranges=out is not None,
-        least=out is not None or report is not None,
+        least=(out is not None or report is not None) and "choice" not in request.kind.can,
     )
     with opened_study(asked_for, terminal) as study:
         needing = {"--fail-under": fail_under, "--certificates": certificates}
@@ -289,7 +289,9 @@ def _show_kept(terminal: Terminal, study: Study, facts: dict[str, Any]) -> None:
     show_noise(terminal, facts)
     if facts["undecided"]:
         hint = "" if study.request.resolve else "; --resolve exact settles them"
-        if facts["kind"] != "ridge":
+        if facts["kind"] == "search":
+            hint = f"; a given alpha ({facts['alpha']:g}, say) leaves fewer"
+        elif facts["kind"] != "ridge":
             effort = "" if study.request.effort == 2 else "--effort 2, "
             hint = (
                 f"; {effort}a smaller --C, rare categories joined to others, or far-out numbers "

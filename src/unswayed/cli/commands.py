@@ -327,6 +327,9 @@ class TradeoffOptions:
     Cs: Annotated[str | None, Parameter(name="--Cs", group=ASKED)] = None
     """Values of C to try with --model logistic, such as 0.001,0.01,0.1; by default seven from 1 to
     0.001."""
+    steps: Annotated[str | None, Parameter(group=ASKED)] = None
+    """Numbers of steps of gradient descent, such as 1,3,10,30: least squares that stops early,
+    instead of a penalty."""
     effort: Effort = None
     threshold: Threshold = None
     out: Out = None
@@ -340,7 +343,8 @@ class TradeoffOptions:
 def tradeoff(train: Train, /, *, asked: TradeoffOptions = TradeoffOptions()) -> int:
     """Weigh accuracy against robustness over the penalty.
 
-    It is alpha, or with --model logistic C, where smaller means stronger.
+    It is alpha, or with --model logistic C, where smaller means stronger; or with --steps how early
+    gradient descent stops.
 
     Example: unswayed tradeoff people.csv --label hired --budget 1% --chart tradeoff.svg
     """

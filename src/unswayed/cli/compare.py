@@ -37,9 +37,9 @@ from unswayed.report.page import without_rows
 from unswayed.study.compare import Comparison
 from unswayed.study.compare import tradeoff as tradeoff_of
 from unswayed.study.facts import paged, row_facts
-from unswayed.study.kinds import RIDGE, Kind
+from unswayed.study.kinds import DESCENT, RIDGE, Kind
 from unswayed.study.opening import open_study
-from unswayed.study.request import parse_alpha, parse_strength
+from unswayed.study.request import Request, parse_alpha, parse_steps, parse_strength
 from unswayed.study.study import Study
 from unswayed.words import (
     between,
@@ -333,8 +333,12 @@ def tradeoff(train: Path, options: TradeoffOptions) -> int:
         radius=options.radius,
     )
     request = make_request(train, side)
+    if options.steps is not None and request.kind is RIDGE:
+        request = replace(request, kind=DESCENT)
     kind = request.kind
-    penalties = _penalties(kind, options.alphas, options.Cs)
+    given = {"alphas": options.alphas, "Cs": options.Cs, "steps": options.steps}
+    penalties = _penalties(kind, given)
+    _check_steps(request)
     check_outputs(request, out)
     check_output(chart, "--chart", _CHARTS, *request.files, out)
     study, points = tradeoff_of(request, terminal, penalties)
@@ -386,27 +390,38 @@ def _draw_tradeoff(study: Study, facts: dict[str, Any], found: dict[str, Any], c
         save(spec, beside, chart.suffix.lower())
 
 
-def _penalties(kind: Kind, alphas: str | None, strengths: str | None) -> tuple[float, ...] | None:
+_READ = {"alphas": parse_alpha, "Cs": parse_strength, "steps": parse_steps}
+_SOME = {"alphas": "1,10,100", "Cs": "0.001,0.01,0.1", "steps": "1,10,100"}
+
+
+def _penalties(kind: Kind, given: dict[str, str | None]) -> tuple[float, ...] | None:
     """Return the penalties that were asked for; None for those of the kind."""
-    given = {"alphas": alphas, "Cs": strengths}
-    other = "Cs" if kind is RIDGE else "alphas"
-    if given[other] is not None:
-        raise InputError(
-            f"--{other} are not the penalties of --model {kind.name}; pass --{kind.option}s"
-        )
-    text = given[f"{kind.option}s"]
+    own = kind.option if kind is DESCENT else f"{kind.option}s"
+    for other, value in given.items():
+        if other != own and value is not None:
+            which = "--steps" if kind is DESCENT else f"--model {kind.name}"
+            raise InputError(f"--{other} does not go with {which}; pass --{own} alone")
+    text = given[own]
     if text is None:
         return None
     try:
-        read = parse_alpha if kind is RIDGE else parse_strength
-        found = [read(part) for part in text.split(",")]
+        found = [_READ[own](part) for part in text.split(",")]
     except InputError:
         found = [None]
     known = tuple(each for each in found if each is not None)
     if len(known) < len(found):
-        some = "1,10,100" if kind is RIDGE else "0.001,0.01,0.1"
-        raise InputError(f"--{kind.option}s {text!r} is not a list of penalties; write {some}")
+        what = "whole numbers, 1 or more" if kind is DESCENT else "penalties"
+        raise InputError(f"--{own} {text!r} is not a list of {what}; write {_SOME[own]}")
     return known
+
+
+def _check_steps(request: Request) -> None:
+    """Raise if rows are weighted, which gradient descent does not take."""
+    if request.kind is DESCENT and request.weights is not None:
+        raise InputError(
+            "--steps: gradient descent here gives all rows the same weight; leave --weights out, "
+            "or pass --alphas"
+        )
 
 
 def _show_tradeoff(

@@ -303,7 +303,8 @@ class ModelOptions:
     alpha: str | None = None
     """Ridge penalty: a number (by default 1), or auto to choose it on rows that are no training
     rows: a fifth of them is set aside (at most 5,000), or those of --validation (with --folds only
-    these)."""
+    these). For certify also search: all training rows choose it by leave-one-out, and certificates
+    cover every alpha that wrong labels can choose; slower."""
     threshold: Threshold = None
     give_up: float | None = None
     """Points of accuracy to trade for robustness; takes the largest penalty within that loss."""

@@ -20,10 +20,11 @@ from unswayed.cli.options import (
     ModelOptions,
     SplitOptions,
 )
+from unswayed.cli.searching import check_search
 from unswayed.cli.terminal import TABLES, Terminal, check_output
 from unswayed.exceptions import InputError
 from unswayed.study.folds import open_fold, open_folds
-from unswayed.study.kinds import KINDS, RIDGE, Kind
+from unswayed.study.kinds import KINDS, RIDGE, SEARCH, Kind
 from unswayed.study.loading import inspect_file
 from unswayed.study.opening import open_study
 from unswayed.study.request import (
@@ -86,10 +87,20 @@ _ABSENT = {
 
 
 def make_request(
-    train: Path | str, options: Any, pieces: InPieces | None = None, asks: str = "certify"
+    train: Path | str,
+    options: Any,
+    pieces: InPieces | None = None,
+    asks: str = "certify",
+    *,
+    searches: bool = False,
 ) -> Request:
-    """Make a request of the options of a command; raise if two contradict each other."""
+    """Make a request of the options of a command; raise if two contradict each other.
+
+    `searches` says that the command takes ``--alpha search``.
+    """
     asked = _ABSENT | vars(options)
+    if _searches(asked["model"]):
+        check_search(asked, in_pieces=pieces is not None, command=searches)
     data, split, bias, folds = (asked[name] for name in ("data", "split", "bias", "folds"))
     train = Path(train)
     if pieces is None:
@@ -368,7 +379,8 @@ def _check_beside(stated: Stated, data: DataOptions) -> None:
 def _model_fields(model: ModelOptions, kinds: KindOptions, train: Path) -> dict[str, Any]:
     """Return the fields of a request that are about the model."""
     kind = KINDS[kinds.model]
-    alpha = _penalty(model, kinds, kind)
+    kind = SEARCH if _searches(model) else kind
+    alpha = None if kind is SEARCH else _penalty(model, kinds, kind)
     if model.give_up is not None and not model.give_up >= 0:
         raise InputError(f"--give-up {model.give_up:g} is not a loss; pass 0 or more points")
     if model.give_up is not None and alpha is not None:
@@ -380,7 +392,7 @@ def _model_fields(model: ModelOptions, kinds: KindOptions, train: Path) -> dict[
     _check_kind(kinds, kind)
     threshold = None
     if model.threshold is not None:
-        threshold = (parse_threshold if kind is RIDGE else parse_probability)(model.threshold)
+        threshold = (parse_probability if kind.log_odds else parse_threshold)(model.threshold)
     return {
         "kind": kind,
         "alpha": alpha,
@@ -406,9 +418,14 @@ def _penalty(model: ModelOptions, kinds: KindOptions, kind: Kind) -> float | Non
     return parse_alpha(text) if kind is RIDGE else parse_strength(text)
 
 
+def _searches(model: ModelOptions) -> bool:
+    """Return whether all training labels are to choose alpha."""
+    return (model.alpha or "").strip().lower() == SEARCH.name
+
+
 def _check_kind(kinds: KindOptions, kind: Kind) -> None:
     """Raise for options that a kind of model does not have."""
-    if kind is RIDGE:
+    if not kind.log_odds:
         if kinds.effort is not None:
             raise InputError(
                 f"--effort {kinds.effort} is for --model logistic: certificates of ridge "
@@ -421,7 +438,7 @@ def _check_kind(kinds: KindOptions, kind: Kind) -> None:
 
 def _check_proof(kind: Kind, method: str, resolve: str | None) -> None:
     """Raise for a proof that a kind of model does not have."""
-    if kind is RIDGE:
+    if not kind.log_odds:
         return
     bounds = None if method in ("exact", "auto") else method
     for option, value in (("--method", bounds), ("--resolve", resolve)):

@@ -111,7 +111,8 @@ def model_in_words(facts: dict[str, Any]) -> str:
     'logistic with C 0.01'
     """
     penalties = [f"{name} {facts[name]:g}" for name in ("alpha", "C") if facts[name] is not None]
-    return f"{facts['kind']} with {penalties[0]}" if penalties else ""
+    kind = "ridge" if facts["kind"] == "search" else facts["kind"]
+    return f"{kind} with {penalties[0]}" if penalties else ""
 
 
 NOTHING_TESTED = "is not met, as no label can be wrong at the main budget: this proves nothing"

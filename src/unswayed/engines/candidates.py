@@ -147,7 +147,7 @@ class CandidatesEngine:
         for at in range(len(found)):
             low, high, tried = -1, most + 1, start
             while at != self.learner.chosen and high - low > max(1.0, low * _NEAR):
-                if contest.possible(tried)[at]:
+                if contest.may_win(at, tried):
                     high = tried
                 else:
                     low = tried

@@ -19,7 +19,7 @@ that makes the difference negative.
 
 import heapq
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -300,7 +300,10 @@ class Contest(Locked):
         super().__init__()
         self._learner, self._targets, self._bias = learner, targets, bias
         self._movable = np.asarray((bias.lower < 0) | (bias.upper > 0))
-        self._possible: dict[int, BoolArray] = {}
+        # Per candidate: the most labels with which it loses, the fewest with which it may win.
+        self._known = [(-1, math.inf)] * len(learner.parameters)
+        self._known[learner.chosen] = -1, 0
+        self._sides_at: tuple[int, list[FloatArray] | None] = -1, None  # the last that was asked
 
     @property
     def n_movable(self) -> int:
@@ -309,27 +312,25 @@ class Contest(Locked):
 
     def possible(self, labels: float) -> BoolArray:
         """Return the candidates that are not proven to lose whatever so many labels change."""
+        return np.array([self.may_win(at, labels) for at in range(len(self._known))])
+
+    def may_win(self, at: int, labels: float) -> bool:
+        """Return whether a candidate is not proven to lose whatever so many labels change."""
         count = int(min(labels, self.n_movable))
         with self._lock:
-            if count not in self._possible:
+            loses, wins = self._known[at]
+            if loses < count < wins:  # fewer labels can do less, and more can do more
                 with one_blas_thread:  # thousands of products with small matrices
-                    self._possible[count] = self._find(count)
-            return self._possible[count]
+                    lost = self._loses(at, count)
+                loses, wins = self._known[at] = (count, wins) if lost else (loses, count)
+            return count > loses
 
-    def _find(self, labels: int) -> BoolArray:
-        count, error = len(self._learner.parameters), self._learner.validation.error
-        found = np.ones(count, dtype=bool)
-        if count == 1 or error is None or (error == "squared" and self.squares is None):
-            return found
-        # Fewer labels can do less: who loses to any larger number of changes loses here too.
-        known = [each for many, each in self._possible.items() if many >= labels]
-        loses = self._loses_squares if error == "squared" else self._loses_accuracy(labels)
-        for at in range(count):
-            if at != self._learner.chosen and all(each[at] for each in known):
-                found[at] = not loses(at, labels)
-            else:
-                found[at] = at == self._learner.chosen
-        return found
+    def _loses(self, at: int, labels: int) -> bool:
+        """Return whether a candidate is proven to lose."""
+        error = self._learner.validation.error
+        if error == "accuracy":
+            return self._loses_accuracy(at, labels)
+        return error == "squared" and self.squares is not None and self._loses_squares(at, labels)
 
     # --- squared errors -------------------------------------------------------------------
 
@@ -399,35 +400,43 @@ class Contest(Locked):
 
     # --- accuracies -----------------------------------------------------------------------
 
-    def _loses_accuracy(self, labels: int) -> Callable[[int, int], bool]:
-        """Return what tells whether a candidate is less accurate than another, whatever changes."""
-        learner, targets = self._learner, self._targets
-        folds = learner.validation.folds or ()
-        codes = learner.classes
-        assert codes is not None  # noqa: S101  (accuracies are of classifiers)
-        middle = (codes[0] + codes[1]) / 2
-        second = targets > middle
-        for train, _ in folds:
-            if min(second[train].sum(), (~second[train]).sum()) <= labels:
-                return lambda at, labels: False  # a fold may see one class only
-        sides = [
-            fold_sides(learner.folds(at), targets, self._bias, labels, middle)
-            for at in range(len(learner.parameters))
-        ]
-        tested = np.concatenate([test for _, test in folds])
-        weight, truth = fold_weights(folds), np.where(second, 1.0, -1.0)[tested]
-        movable = self._movable[tested]
-
-        def loses(at: int, labels: int) -> bool:
-            for other, side in enumerate(sides):
-                now, more = most_lead(sides[at], side, truth, movable, weight)
-                gain = np.bincount(tested, weights=more, minlength=len(targets))
-                best = now.sum() + np.sort(gain)[::-1][:labels].sum()
-                if other != at and best < -TIE:
-                    return True
+    def _loses_accuracy(self, at: int, labels: int) -> bool:
+        """Return whether a candidate is less accurate than another, whatever changes."""
+        sides, targets = self._sides(labels), self._targets
+        if sides is None:
             return False
+        folds = self._learner.validation.folds or ()
+        tested = np.concatenate([test for _, test in folds])
+        truth = np.where(targets > self._middle, 1.0, -1.0)[tested]
+        weight, movable = fold_weights(folds), self._movable[tested]
+        for other, side in enumerate(sides):
+            now, more = most_lead(sides[at], side, truth, movable, weight)
+            gain = np.bincount(tested, weights=more, minlength=len(targets))
+            best = now.sum() + np.sort(gain)[::-1][:labels].sum()
+            if other != at and best < -TIE:
+                return True
+        return False
 
-        return loses
+    @property
+    def _middle(self) -> float:
+        """The number between both classes."""
+        codes = self._learner.classes
+        assert codes is not None  # noqa: S101  (accuracies are of classifiers)
+        return (codes[0] + codes[1]) / 2
+
+    def _sides(self, labels: int) -> list[FloatArray] | None:
+        """Return the sides of tested rows by each candidate; None if a fold may see one class."""
+        if self._sides_at[0] != labels:
+            learner, second = self._learner, self._targets > self._middle
+            found: list[FloatArray] | None = None
+            trained = [second[train] for train, _ in learner.validation.folds or ()]
+            if all(min(each.sum(), (~each).sum()) > labels for each in trained):
+                found = [
+                    fold_sides(learner.folds(at), self._targets, self._bias, labels, self._middle)
+                    for at in range(len(learner.parameters))
+                ]
+            self._sides_at = labels, found
+        return self._sides_at[1]
 
 
 def fold_weights(folds: Iterable[tuple[IntArray, IntArray]]) -> FloatArray:

@@ -426,8 +426,9 @@ class MetricQuestion:
         known = np.isin(values, classes)
         if not known.all():
             raise InputError(
-                f"y_true holds {values[~known][0]!r}, which is none of the classes that the model "
-                f"was trained on ({', '.join(map(repr, classes[:-1]))} and {classes[-1]!r})"
+                f"y_true holds {values[~known].tolist()[0]!r}, which is none of the classes that "
+                f"the model was trained on ({', '.join(map(repr, classes.tolist()))}); leave such "
+                "rows out"
             )
         return np.asarray(np.argmax(values[:, None] == classes, axis=1))
 

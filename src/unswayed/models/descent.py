@@ -458,4 +458,4 @@ def _learner(model: Any, features: Matrix, sample_weight: FloatArray | None) -> 
     return DescentLearner(model, dense(features))
 
 
-register(Family((GradientDescentRegressor,), learner=_learner, check=check_steps))
+register(Family((GradientDescentRegressor,), learner=_learner, check=check_steps, several=False))

@@ -284,6 +284,13 @@ def _sign(row: dict[str, Any]) -> str:
     return "sign stays" if row["keeps_sign"] else "sign can be lost"
 
 
+_PENALTIES = {
+    "alpha": "alpha: penalty on large coefficients",
+    "C": "C: the smaller, the larger the penalty on large coefficients",
+    "steps": "steps of gradient descent: the fewer, the smaller the coefficients",
+}
+
+
 @_unchecked
 def tradeoff_chart(
     points: list[dict[str, Any]], budgets: list[str], quality: str, option: str = "alpha"
@@ -311,9 +318,7 @@ def tradeoff_chart(
         .encode(
             x=alt.X(
                 "penalty:Q",
-                title="alpha: penalty on large coefficients"
-                if option == "alpha"
-                else "C: the smaller, the larger the penalty on large coefficients",
+                title=_PENALTIES[option],
                 scale=alt.Scale(type="log", nice=False, reverse=option == "C"),
                 axis=alt.Axis(format="~g"),
             ),

@@ -1,6 +1,6 @@
 """From a file and a question to certificates, and to facts that everyone reads.
 
-`kinds`      ridge and logistic regression, their penalties, and how one was chosen
+`kinds`      kinds of models, their penalties, and how one was chosen
 `request`    what is asked of a file, checked before it is opened
 `target`     the label column and the weights of rows
 `phrases`    what is asked of labels, in words
@@ -8,6 +8,7 @@
 `loading`    the rows of a file that are used, its missing cells, and another file beside it
 `answers`    what is certified of every test row, in arrays
 `study`      files and a question, answered by models; the scheme of one model
+`choosing`   the choice of alpha on rows that are no training rows, or by all training labels
 `opening`    from files to a study: rows are split, alpha is chosen, one model is fitted
 `folds`      the scheme of folds: every row, by a model that did not see it
 `in_pieces`  the scheme of training rows in pieces

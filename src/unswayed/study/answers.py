@@ -45,6 +45,11 @@ def columns_of_answers(study: "Study", certificates: CertificateSet, *, least: b
     if study.ranges_only:
         verdict = np.full(len(certificates), Verdict.UNDECIDED, dtype=object)
         return [*ranges, verdict, unknown, unknown, said, unknown]
+    if not least and "choice" in study.request.kind.can:  # verdicts say some of it
+        verdict, labels = certificates.verdict, study.count(study.request.budget)
+        low = np.where(verdict == Verdict.ROBUST, labels + 1.0, 1.0)
+        high = np.where(verdict == Verdict.NOT_ROBUST, labels, np.inf)
+        return [*ranges, verdict, low, high, said, unknown]
     if not least:
         return [*ranges, certificates.verdict, unknown, unknown, said, unknown]
     found, rival = certificates.minimum_budgets, unknown

@@ -15,9 +15,10 @@ from unswayed.report.facts import quality
 from unswayed.results.certificates import Verdict
 from unswayed.results.groups import CONFIDENCE, SMALL_GROUP, group_rates, paired_interval, wilson
 from unswayed.study.answers import by_budgets
+from unswayed.study.choosing import says_one_class
 from unswayed.study.facts import row_facts
 from unswayed.study.movement import need_radius
-from unswayed.study.opening import open_study, says_one_class
+from unswayed.study.opening import open_study
 from unswayed.study.request import Budget, Request
 from unswayed.study.study import Progress, Study
 from unswayed.words import natural, shorten

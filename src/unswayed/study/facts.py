@@ -114,7 +114,7 @@ def row_facts(
         "log": request.log,
         **movement_facts(study),
         "method": request.method,
-        "validation_rows": 0 if choice is None else choice.n_rows,
+        "validation_rows": 0 if choice is None or choice.possible else choice.n_rows,
         "held_out": request.test is None,
         "folds": request.folds,
         "fold_by": None if request.fold_by is None else shorten(request.fold_by),
@@ -308,8 +308,9 @@ def coefficient_facts(study: Study, found: dict[str, Any], asked: Asked) -> dict
 
 def _effects(study: Study, asked: Asked) -> dict[str, Any]:
     """Certify coefficients; where each fold has a model of its own, of one more, of all rows."""
-    # Of several classes, each has coefficients of its own.
-    whole = None if study.target.several else study.scheme.whole(study)
+    # Each of several classes has coefficients of its own, and so has each alpha of a search.
+    apart = study.target.several or "choice" in study.request.kind.can
+    whole = None if apart else study.scheme.whole(study)
     if whole is None:
         return effect_facts([])
     found = effects_of(whole, asked)[0]

@@ -1,7 +1,7 @@
-"""Kinds of models: ridge and logistic regression, their penalties, and how one was chosen."""
+"""Kinds of models: their penalties, and how one was chosen."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,8 @@ class Kind:
     grid: tuple[float, ...]  # Penalties that are tried where one is to be chosen, weakest first
     log_odds: bool  # Whether scores are log-odds, so that people read probabilities beside them
     # "exact" certificates, whose minimum budgets tell every verdict; "numbers" as labels; a
-    # threshold in "balance"; training rows in "pieces"
+    # threshold in "balance"; training rows in "pieces", or "sparse" ones; a "choice" of the penalty
+    # by the training labels
     can: frozenset[str]
     chunk: int  # Rows certified between two steps of the progress bar
 
@@ -37,7 +38,7 @@ class Kind:
         >>> LOGISTIC.written(100.0), RIDGE.written(100.0)
         (0.01, 100.0)
         """
-        if self.option == "alpha":
+        if self.option != "C":
             return alpha
         return float(f"{1 / alpha:.{_DIGITS}g}") if alpha else math.inf
 
@@ -62,10 +63,16 @@ class Kind:
         penalty = {"alpha": None, "C": None} | {self.option: known}
         return {"kind": self.name} | penalty
 
-    def estimator(self, alpha: float) -> Any:
-        """Make the model of a penalty, not fitted."""
-        from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+    def estimator(self, alpha: float | None) -> Any:
+        """Make the model of a penalty, not fitted; None where the labels choose it."""
+        from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeCV
 
+        if alpha is None:
+            return RidgeCV(self.grid)
+        if self is DESCENT:
+            from unswayed.models.descent import GradientDescentRegressor
+
+            return GradientDescentRegressor(steps=int(alpha))
         if self is LOGISTIC:
             # Newton's method: few steps to the solution itself, however columns depend on another.
             return LogisticRegression(
@@ -90,7 +97,7 @@ RIDGE = Kind(
     alphas=(0.1, 1.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4, 3e4),
     grid=GRID,
     log_odds=False,
-    can=frozenset({"exact", "numbers", "balance", "pieces"}),
+    can=frozenset({"exact", "numbers", "balance", "pieces", "sparse"}),
     chunk=1024,
 )
 LOGISTIC = Kind(
@@ -101,9 +108,26 @@ LOGISTIC = Kind(
     alphas=tuple(1 / strength for strength in (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)),
     grid=GRID[::2],
     log_odds=True,
-    can=frozenset(),
+    can=frozenset({"sparse"}),
     chunk=100,
 )
+SEARCH = replace(
+    RIDGE,
+    name="search",
+    grid=RIDGE.alphas,
+    can=frozenset({"numbers", "choice", "sparse"}),
+)
+"""Ridge regression whose penalty all training labels choose."""
+DESCENT = replace(
+    RIDGE,
+    name="descent",
+    words="least squares by gradient descent",
+    option="steps",
+    usual="100",
+    alphas=(1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3),
+    can=frozenset({"exact", "numbers", "balance"}),
+)
+"""Gradient descent that stops early: fewer steps do what a larger penalty does."""
 KINDS = {kind.name: kind for kind in (RIDGE, LOGISTIC)}
 
 
@@ -115,6 +139,7 @@ class AlphaChoice:
     n_rows: int
     file: str | None  # None: they were set aside from the file with the training rows
     kind: Kind = RIDGE
+    possible: tuple[float, ...] = ()  # that wrong labels can choose, where training labels chose
 
     @property
     def alpha(self) -> float | None:
@@ -130,6 +155,8 @@ class AlphaChoice:
         alpha 56 was chosen by 5-fold cross-validation on 120 rows set aside for it; they are no
         part of the training rows, so no label that may be wrong takes part in the choice
         """
+        if self.possible:
+            return self._by_labels()
         by = f"by {FOLDS}-fold cross-validation on"
         chosen = f"{self.kind.penalty(self.alphas[0])} was chosen {by}"
         if self.file is None:
@@ -143,4 +170,26 @@ class AlphaChoice:
         return (
             f"{chosen} the {self.n_rows:,} rows of {self.file}; as long as none of them is a "
             "training row, no label that may be wrong takes part in the choice"
+        )
+
+    def _by_labels(self) -> str:
+        """Explain which penalties wrong training labels can choose.
+
+        Examples
+        --------
+        >>> print(AlphaChoice((100.0,), 5000, None, SEARCH, (30.0, 100.0)).in_words())
+        alpha 100 was chosen by the leave-one-out errors of all 5,000 training rows, so wrong labels
+        can change it, and the certificates cover that: within the budget they can choose 2 of the
+        10 alphas tried (30, 100), and robust means robust with each of these
+        """
+        kind, left = self.kind, self.possible
+        chosen = f"{kind.penalty(self.alphas[0])} was chosen by the leave-one-out errors of all"
+        chosen, tried = f"{chosen} {self.n_rows:,} training rows", f"{len(kind.grid)} alphas tried"
+        if len(left) == 1:
+            return f"{chosen}; wrong labels within the budget can choose no other of the {tried}"
+        named = ", ".join(f"{each:g}" for each in left)
+        return (
+            f"{chosen}, so wrong labels can change it, and the certificates cover that: within the "
+            f"budget they can choose {len(left)} of the {tried} ({named}), and robust means robust "
+            "with each of these"
         )

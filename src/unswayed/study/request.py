@@ -320,6 +320,12 @@ def parse_alpha(text: str) -> float | None:
     return alpha
 
 
+def parse_steps(text: str) -> float | None:
+    """Read a number of steps; None where it is none."""
+    steps = _float(text)
+    return steps if steps >= 1 and steps == math.floor(min(steps, 2.0**53)) else None
+
+
 def parse_strength(text: str) -> float | None:
     """Read the C of a logistic regression, as the penalty that it stands for.
 
@@ -492,6 +498,11 @@ class Request:
         if self.stated is not None:
             return self.stated.settled(self, n_rows)
         return replace(self, budgets=tuple(each.settled(n_rows) for each in self.budgets))
+
+    @property
+    def sets_aside(self) -> bool:
+        """Whether rows that are no training rows choose the penalty."""
+        return self.alpha is None and "choice" not in self.kind.can
 
     @property
     def rule(self) -> Threshold:

@@ -73,6 +73,8 @@ def check_options(request: Request) -> None:
     """Raise if something is asked that needs all training rows together."""
     whole = "pass one file that fits into memory"
     rules = (
+        ("choice" in request.kind.can, "--alpha search", "a search goes over the rows many times",
+         f"pass a number, or {whole}"),
         ("pieces" not in request.kind.can, f"--model {request.kind.name}", "only models that are "
          "linear in their labels are summed up piece by piece", f"leave it out, or {whole}"),
         (request.folds, "--folds", "a fold is made of rows from anywhere", "pass --test, or hold "

@@ -257,7 +257,10 @@ class OneModel:
                 source.witness(row, enough[row]) if np.isfinite(enough[row]) else None
                 for row in tracked
             ]
-        certs = study.put(self.rows(study, at), study.everything, ranges=False)
+        # Sets of labels that are put through a whole search are found at the budget that was asked.
+        found = "choice" in study.request.kind.can
+        budget = study.request.budget if found else study.everything
+        certs = study.put(self.rows(study, at), budget, ranges=False)
         return [certs.witness(row) for row in tracked]
 
     def ever_overturned(self, study: "Study", at: int) -> Verdict:

@@ -410,6 +410,9 @@ def _check_classes(request: Request, target: Target) -> None:
          "folds is looked for in one score", f"hold rows out with --holdout, or {versus}"),
         (request.kind.log_odds, f"--model {request.kind.name}", "it tells two classes apart",
          either),
+        ("choice" in request.kind.can, "--alpha search", "it tells two classes apart",
+         f"pass --alpha auto or a number, or {versus}"),
+        (request.kind.option == "steps", "--steps", "it tells two classes apart", either),
         (request.in_pieces, "reading training rows in pieces", "labels are summed up as two "
          "classes there", f"pass one file that fits into memory, or {versus}"),
         (request.threshold, "--threshold", "of several classes the highest score decides",
