@@ -247,6 +247,16 @@ def test_what_needs_all_rows_is_refused_by_name(model, message):
         model.fit(lazy[NUMBERS], lazy["hired"])
 
 
+@pytest.mark.parametrize("estimator", [Ridge(), RidgeClassifier()])
+def test_three_or_more_classes_are_refused_when_they_are_fitted(engine, estimator):
+    frame = people().assign(hired=np.arange(600) % 3)
+    lazy = dd.from_pandas(frame, npartitions=2)
+    model = CertifiedClassifier(estimator, bias=LabelBias.flips(budget=1))
+    with pytest.raises(InputError, match=r"3 classes.*rows that are in memory"):
+        model.fit(lazy[NUMBERS], lazy["hired"])
+    model.fit(lazy[NUMBERS], lazy["hired"] == 1)
+
+
 def test_questions_that_need_all_rows_are_refused(tmp_path):
     lazy = dd.from_pandas(people(), npartitions=2)
     model = CertifiedClassifier(Ridge(), bias=LabelBias.flips(budget=1))

@@ -220,6 +220,12 @@ class FitInPieces:
         else:
             values = np.array(sorted(found.counts))
         reading = self._certified._read(values)
+        if reading.code.classes is not None and len(reading.code.classes) > 2:
+            raise InputError(
+                f"the labels have {'many' if found.counts is None else len(values)} classes, and "
+                "labels of rows in pieces are summed up as two; pass labels that say whether a row "
+                "is of one class, such as y == 'hired', or rows that are in memory"
+            )
         if reading.decision is not None and reading.decision.threshold == "balanced":
             raise InputError(
                 "threshold='balanced' is not possible for rows in pieces; pass a number, or None"
