@@ -6,7 +6,7 @@ budget, and the verdicts of the test rows. Of the grid of scikit-learn's user gu
 ruled out.
 
 ``python -m benchmarks.candidates --data DIR --files`` compares ``unswayed certify`` with ``--alpha
-auto`` and ``--alpha search``, on 5,000 training rows of COMPAS and Income: processor time, verdicts.
+auto`` and ``--alpha search`` on 5,000 training rows of COMPAS and Income: processor time, verdicts
 """
 
 import argparse
