@@ -441,12 +441,8 @@ class VotesCase:
         order, winner = np.argsort(changed), int(self.winner[row])
         rest = np.delete(counts[0], winner).max()
         score = (counts[0, winner] - rest if counts.shape[1] > 2 else counts[0, 1]) / len(after)
-        return _Plan(
-            changed[order],
-            np.concatenate(new)[order],
-            int(self._won(counts)[0]),
-            float(score),
-        )
+        rival = int(self._won(counts)[0])
+        return _Plan(changed[order], np.concatenate(new)[order], rival, float(score))
 
     def _labels(self, at: int, row: int, target: int) -> IntArray:
         """Return labels of a partition that make its member vote for a class."""
