@@ -102,7 +102,12 @@ def test_the_command_says_what_is_taken_on_trust(tmp_path):
     saved("ridge", tmp_path)
     run = unswayed_here("verify", "c.json", "--data", "c.npz", cwd=tmp_path)
     assert run.returncode == 0
-    for text in ("votes of 5 members", "nobody trained them here", "takes is taken from the data", "7 robust"):
+    for text in (
+        "votes of 5 members",
+        "nobody trained them here",
+        "takes is taken from the data",
+        "7 robust",
+    ):
         assert text in run.stdout
 
 

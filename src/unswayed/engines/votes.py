@@ -361,12 +361,12 @@ class VotesCase:
 
     @cached_property
     def _ends(self) -> list[FloatArray]:
-        """All costs at least, sure to be enough, and perhaps enough: (members, rows, classes)."""
-        shape = self.votes.shape
-        return [
-            np.array([getattr(each, name) for each in self._costs]).reshape(*shape, -1)
-            for name in ("low", "high", "maybe")
-        ]
+        """All costs, at least and sure to be enough: (members, rows, classes)."""
+        return [self._stacked(name) for name in ("low", "high")]
+
+    def _stacked(self, name: str) -> FloatArray:
+        shape = (*self.votes.shape, self.engine.learner.n_classes)
+        return np.array([getattr(each, name) for each in self._costs]).reshape(shape)
 
     def _gap(self, rival: int) -> IntArray:
         """Return by how many votes a class must gain on the winner of each row to overtake it."""
@@ -411,12 +411,13 @@ class VotesCase:
         found: dict[int, _Plan] = {}
         if all(each.maybe is each.high for each in self._costs):
             return found
-        maybe = self._fewest(self._ends[2])
+        costs = self._stacked("maybe")
+        maybe = self._fewest(costs)
         better = maybe.min(axis=1, initial=np.inf) < self._enough.min(axis=1, initial=np.inf)
         for row in np.flatnonzero(better)[:_ATTACKED].tolist():
             for rival in np.argsort(maybe[row], kind="stable").tolist():
                 if maybe[row, rival] < self._enough[row].min() and row not in found:
-                    plan = self._plan(row, rival, self._ends[2])
+                    plan = self._plan(row, rival, costs)
                     if plan.rival != self.winner[row]:
                         found[row] = plan
         return found
@@ -440,12 +441,8 @@ class VotesCase:
         order, winner = np.argsort(changed), int(self.winner[row])
         rest = np.delete(counts[0], winner).max()
         score = (counts[0, winner] - rest if counts.shape[1] > 2 else counts[0, 1]) / len(after)
-        return _Plan(
-            changed[order],
-            np.concatenate(new)[order],
-            int(self._won(counts)[0]),
-            float(score),
-        )
+        rival = int(self._won(counts)[0])
+        return _Plan(changed[order], np.concatenate(new)[order], rival, float(score))
 
     def _labels(self, at: int, row: int, target: int) -> IntArray:
         """Return labels of a partition that make its member vote for a class."""
