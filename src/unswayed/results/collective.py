@@ -259,7 +259,7 @@ class MetricRange(Saved):
 
     def _repr_html_(self) -> str:
         parts = (("all rows", self), *self.by_group.parts)
-        return _ranges_table(f"{self.metric}, if {self.question}", parts)
+        return _ranges_table(f"range of {self.metric}, if {self.question}", parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,7 +304,7 @@ class GroupRanges:
         )
 
     def _repr_html_(self) -> str:
-        asked = sorted({f"{one.metric}, if {one.question}" for _, one in self.parts})
+        asked = sorted({f"range of {one.metric}, if {one.question}" for _, one in self.parts})
         return _ranges_table("; ".join(asked), self.parts)
 
 

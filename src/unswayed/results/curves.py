@@ -54,7 +54,9 @@ class RobustnessCurve:
             "budget": [number_end(each) for each in self.budgets[at].tolist()],
             "robust from there on": [percent(each) for each in self.rate[at].tolist()],
         }
-        return table("Robustness curve", columns, total=len(self.budgets), what="step")
+        left = len(self.budgets) - len(at)
+        between = [f"{counted(left, 'step')} between these left out"] if left else []
+        return table("Robustness curve", columns, notes=between)
 
 
 def robustness_curve(minimum_budget: ArrayLike) -> RobustnessCurve:

@@ -369,7 +369,7 @@ class GroupRates:
         if self.n_undecided.any():
             columns["undecided"] = self.n_undecided[at].tolist()
         total = len(self.groups)
-        return table(f"gap {self._gap_in_words()}", columns, total=total, what="group")
+        return table(f"By group: gap {self._gap_in_words()}", columns, total=total, what="group")
 
 
 def group_rates(

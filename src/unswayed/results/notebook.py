@@ -15,10 +15,12 @@ SHOWN = 12
 """Lines of a table, at most, unless somebody asked for more."""
 _LONGEST = 400  # characters of a cell
 # Colours are the notebook's own, so that tables can be read in light and dark ones.
-_TABLE = "color:inherit;border-collapse:collapse;font-variant-numeric:tabular-nums"
-_CAPTION = "color:inherit;caption-side:top;text-align:left;font-weight:bold;padding:0.3em 0"
+_FIGURE = "margin:0 0 0.5em;text-align:left"
+_TABLE = "color:inherit;border-collapse:collapse;margin:0;font-variant-numeric:tabular-nums"
+_CAPTION = "color:inherit;font-weight:bold;padding:0.3em 0"
 _TEXT = "text-align:left;padding:0.15em 0.8em"
 _NUMBER = "text-align:right;padding:0.15em 0.8em"
+_NAME = f"{_TEXT};white-space:nowrap"
 _NOTE = "margin:0.2em 0"
 
 
@@ -55,7 +57,7 @@ def facts(caption: str, named: Mapping[str, Any], *, notes: Sequence[str] = ()) 
     True
     """
     lines = (
-        f"<tr>{_cell('th', name, _TEXT)}{_cell('td', value, _TEXT)}</tr>"
+        f"<tr>{_cell('th', name, _NAME)}{_cell('td', value, _TEXT)}</tr>"
         for name, value in named.items()
     )
     return _with_caption(caption, f"<tbody>{''.join(lines)}</tbody>", notes)
@@ -63,9 +65,11 @@ def facts(caption: str, named: Mapping[str, Any], *, notes: Sequence[str] = ()) 
 
 def _with_caption(caption: str, inside: str, notes: Sequence[str]) -> str:
     below = "".join(f'<p style="{_NOTE}">{html.escape(note)}</p>' for note in notes)
+    caption = caption[:1].upper() + caption[1:]
+    # No caption of the table: it would be as narrow as that.
     return (
-        f'<div><table style="{_TABLE}"><caption style="{_CAPTION}">{html.escape(caption)}'
-        f"</caption>{inside}</table>{below}</div>"
+        f'<figure style="{_FIGURE}"><figcaption style="{_CAPTION}">{html.escape(caption)}'
+        f'</figcaption><table style="{_TABLE}">{inside}</table>{below}</figure>'
     )
 
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _CHOSEN = 60  # lines that are shown of rows that somebody chose
 _OPEN = (
-    "Minimum budgets are not computed yet, as this may take long: minimum_budget does, and the "
-    "next table has them"
+    "Minimum budgets are not computed for printing, because this may take minutes: ask for "
+    "minimum_budget once, and tables show them from then on"
 )
 
 
@@ -352,17 +352,18 @@ def rows_table(
             columns["index"] = [as_text(each) for each in certs.index[at].tolist()]
     else:
         columns["name"] = [as_text(certs.names[each]) for each in at]
-    columns["prediction"] = [as_text(each) for each in certs.prediction[at].tolist()]
+    said, value = ("prediction", "score") if certs.names is None else ("sign", "value")
+    columns[said] = [as_text(each) for each in certs.prediction[at].tolist()]
     if known is not None:
         ends = zip(known.low[at].tolist(), known.high[at].tolist(), strict=True)
         columns["minimum budget"] = [labels_between(*each, certs.unit) for each in ends]
-    columns["score"] = [number_end(each) for each in certs.score[at].tolist()]
+    columns[value] = [number_end(each) for each in certs.score[at].tolist()]
     columns["low"] = [number_end(each, -1) for each in certs.low[at].tolist()]
     columns["high"] = [number_end(each, 1) for each in certs.high[at].tolist()]
     columns["verdict"] = [str(each) for each in certs.verdict[at]]
-    said = [*(notes or []), *([_OPEN] if known is None and certs.source is not None else [])]
+    below = [*(notes or []), *([_OPEN] if known is None and certs.source is not None else [])]
     what = "row" if certs.names is None else "coefficient"
-    return table(caption, columns, total=len(rows), what=what, notes=said)
+    return table(caption, columns, total=len(rows), what=what, notes=below)
 
 
 def budgets_table(budgets: "MinimumBudgets") -> str:
