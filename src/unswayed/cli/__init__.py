@@ -12,6 +12,7 @@ library.
 `searching` what does not go with an alpha that all training labels choose
 `terminal`  tables, JSON, progress and output files
 `show`      what several commands print of facts
+`budgets`   what budgets allow, in words
 `tour`      commands that need no model: inspect, the tour, the demo, the experiments
 
 One command each:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from unswayed.cli.budgets import budget_name
 from unswayed.cli.commands import CertifyOptions, WitnessOptions
 from unswayed.cli.requests import (
     by_size,
@@ -19,7 +20,6 @@ from unswayed.cli.requests import (
 )
 from unswayed.cli.show import (
     NOTHING_TESTED,
-    budget_name,
     describe,
     introduce,
     positive_in_words,

@@ -4,19 +4,10 @@ import math
 from pathlib import Path
 from typing import Any
 
+from unswayed.cli.budgets import amount_between, budget_name, say_source, wrong_in_words
 from unswayed.cli.commands import CoefficientsOptions
 from unswayed.cli.requests import check_outputs, make_request, split_names
-from unswayed.cli.show import (
-    amount_between,
-    budget_name,
-    introduce,
-    model_in_words,
-    positive_in_words,
-    say_read,
-    say_source,
-    say_written,
-    wrong_in_words,
-)
+from unswayed.cli.show import introduce, model_in_words, positive_in_words, say_read, say_written
 from unswayed.cli.terminal import Terminal, check_output, write_table
 from unswayed.cli.verify import checking_time
 from unswayed.exceptions import InputError

@@ -9,18 +9,17 @@ from typing import Any
 from cyclopts import App, CycloptsError
 
 from unswayed.atomic import atomic_write
+from unswayed.cli.budgets import budget_name, say_source
 from unswayed.cli.commands import CompareOptions, TradeoffOptions
 from unswayed.cli.options import KindOptions, ModelOptions, SideOptions
 from unswayed.cli.requests import check_outputs, make_request, split_names
 from unswayed.cli.show import (
-    budget_name,
     describe,
     introduce,
     model_in_words,
     positive_in_words,
     say_assumed,
     say_read,
-    say_source,
     say_written,
     show_three,
 )

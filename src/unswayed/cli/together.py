@@ -10,25 +10,21 @@ from typing import Any
 
 import numpy as np
 
+from unswayed.cli.budgets import ascending, budget_head, budget_name, say_source, wrong_in_words
 from unswayed.cli.checks import ReviewApplyOptions, ReviewPlanOptions
 from unswayed.cli.commands import FairnessOptions, TogetherOptions
 from unswayed.cli.options import PageOptions
 from unswayed.cli.requests import check_outputs, make_request, split_names
 from unswayed.cli.show import (
     NOTHING_TESTED,
-    ascending,
-    budget_head,
-    budget_name,
     describe,
     introduce,
     puts_to_the_test,
     say_assumed,
-    say_source,
     say_written,
     show_beside,
     show_changes,
     show_wide,
-    wrong_in_words,
 )
 from unswayed.cli.terminal import (
     Terminal,
