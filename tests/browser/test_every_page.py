@@ -20,25 +20,29 @@ PAGES = {
     "logistic": ("certify", *HIRED, "--model", "logistic", "--C", "0.01", "--groups", "gender"),
     "numbers": ("certify", *PAID, *TWO, "--groups", "city"),
     "radius": ("certify", *PAID, *TWO, "--radius", "300", "--groups", "city"),
-    "parts": ("certify", *HIRED, "--parts", PARTS, "--groups", "gender"),
-    "cost": ("certify", *HIRED, "--costs", "education", "--budget", "20"),
-    "sample": ("certify", *HIRED, "--sample", "1/60"),
+    "parts": ("certify", *HIRED, "--bias", PARTS, "--groups", "gender"),
+    "cost": ("certify", *HIRED, "--cost", "education", "--budget", "20"),
+    "sample": ("certify", *HIRED, "--sampled", "1/60"),
     "together": ("together", *HIRED, *TWO, *QUICK),
-    "together-parts": ("together", *HIRED, "--parts", PARTS, *QUICK),
+    "together-parts": ("together", *HIRED, "--bias", PARTS, *QUICK),
     "fairness": ("fairness", *HIRED, *TWO, "--groups", "gender,city", "--limit", "0.3", *QUICK),
-    "fairness-parts": ("fairness", *HIRED, "--parts", PARTS, "--groups", "gender", *QUICK),
+    "fairness-parts": ("fairness", *HIRED, "--bias", PARTS, "--groups", "gender", *QUICK),
     "means": ("fairness", *PAID, *TWO, "--groups", "city", *QUICK),
     "review": ("review", "plan", *HIRED, "--budget", "3%", "--labels", "12", "--error-rate", "5%"),
     "compare": ("compare", *HIRED, *TWO, "--groups", "gender", "--against", "--alpha 900"),
     "tradeoff": ("tradeoff", *HIRED, *TWO),
     "audit": ("audit", "status", "audit.json"),
 }
+UNFOLD = """() => {
+    document.querySelectorAll("details").forEach((each) => { each.open = true; });
+    document.querySelector("#rows .fold")?.click();
+}"""
 # Of every text that can be seen: its size, its boxes, and whether a short word of a table is broken.
 FAULTS = r"""() => {
     const faults = [], boxes = [];
     const seen = (element) => {
-        const style = getComputedStyle(element);
-        return style.visibility !== "hidden" && Number(style.opacity) > 0 && !element.closest(".visually-hidden, .skip, select");
+        return element.checkVisibility({ visibilityProperty: true, opacityProperty: true })
+            && !element.closest(".visually-hidden, .skip, select");
     };
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
@@ -119,6 +123,8 @@ def page_of(folder):
 @pytest.mark.parametrize("name", PAGES)
 def test_nothing_is_cut_off_small_broken_or_overlaps(page_of, visit, name, width, scheme):
     page = visit(page_of(name), width=width, scheme=scheme)
+    assert page.evaluate(FAULTS) == []
+    page.evaluate(UNFOLD)
     assert page.evaluate(FAULTS) == []
 
 

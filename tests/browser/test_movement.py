@@ -36,7 +36,7 @@ def test_rows_come_by_how_far_they_can_move(page_and_table, visit):
     moved = np.maximum(table["high"] - table["score"], table["score"] - table["low"])
     order = table["row"][np.argsort(-moved, kind="stable")].tolist()
     numbers = page.locator("#rows tbody tr td:first-child").all_inner_texts()
-    assert [int(number) for number in numbers] == order[:15]
+    assert [int(number) for number in numbers] == order[:10]
     page.locator("#rows th[data-key=low] button").click()
     first = page.locator("#rows tbody tr").first.locator("td").nth(2).inner_text()
     assert float(first.replace(",", "")) == pytest.approx(table["low"].min(), rel=1e-5)

@@ -97,20 +97,20 @@ def test_rates_per_prediction_follow_the_slider(report, visit):
     assert [int(count) for count in counts] == expected.tolist()
 
 
-def test_a_row_leads_to_its_own_section_with_its_witness(report, visit):
+def test_a_row_unfolds_to_its_cells_and_its_witness(report, visit):
     page = visit(report / "report.html")
-    link = page.locator("#rows tbody a").nth(2)
-    row = link.inner_text()
-    section = page.locator(f"#row-{row}")
-    assert section.get_attribute("open") is None
-    link.click()
-    assert section.get_attribute("open") is not None
+    button = page.locator("#rows .fold").nth(2)
+    row = button.inner_text()
+    assert button.get_attribute("aria-expanded") == "false"
+    button.click()
+    full = page.locator(f"#row-{row}")
+    assert full.is_visible()
     done = unswayed_here(
         *("witness", "people.csv", *CLASSES, "--holdout", "30%", "--row", row, "--json"),
         cwd=report,
     )
     changes = json.loads(done.stdout)["changes"]
-    shown = section.locator("tbody tr").evaluate_all(
+    shown = full.locator("tbody tr").evaluate_all(
         "(rows) => rows.map((row) => [...row.cells].slice(0, 3).map((cell) => cell.textContent))"
     )
     assert shown == [
@@ -118,16 +118,30 @@ def test_a_row_leads_to_its_own_section_with_its_witness(report, visit):
     ]
     people_csv = pd.read_csv(report / "people.csv")
     own = people_csv.iloc[int(row) - 1]
-    assert f"city {own['city']}" in section.locator(".own").inner_text()
+    assert f"city {own['city']}" in full.locator(".own").inner_text()
+    page.locator("#rows .fold").nth(2).click()
+    assert full.count() == 0
 
 
-def test_an_address_with_a_row_opens_its_section(report, visit):
+def test_rows_that_the_page_has_less_of_unfold_too_and_stay_so_when_sorted(report, visit):
     page = visit(report / "report.html")
-    last = page.locator(".chosen").last
-    assert last.get_attribute("open") is None
-    page.evaluate("(id) => { location.hash = id; }", last.get_attribute("id"))
+    page.locator("#rows th[data-key=least] button").click()
+    button = page.locator("#rows .fold").first
+    row = button.inner_text()
+    button.click()
+    assert "Labels that overturn it" in page.locator(f"#row-{row}").inner_text()
+    page.locator("#rows th[data-key=row] button").click()
+    page.locator("#search").fill(row)
+    assert page.locator(f"#row-{row}").is_visible()
+
+
+def test_an_address_with_a_row_unfolds_it(report, visit):
+    page = visit(report / "report.html")
+    last = page.locator(".chosen").last.get_attribute("data-row")
+    assert page.locator(f"#row-{last}").count() == 0
+    page.evaluate("(id) => { location.hash = id; }", f"row-{last}")
     page.wait_for_timeout(100)
-    assert last.get_attribute("open") is not None
+    assert page.locator(f"#row-{last}").is_visible()
 
 
 def downloaded(page):

@@ -10,7 +10,7 @@ ASK = ("certify", "people.csv", *CLASSES, "--holdout", "30%", "--budget", "1%")
 
 
 def sections(folder):
-    return [int(row) for row in re.findall(r'id="row-(\d+)"', (folder / "r.html").read_text())]
+    return [int(row) for row in re.findall(r'data-row="(\d+)"', (folder / "r.html").read_text())]
 
 
 def test_rows_asked_for_come_first_whatever_their_robustness(folder):
@@ -23,7 +23,7 @@ def test_rows_asked_for_come_first_whatever_their_robustness(folder):
     assert done.returncode == 0, done.stderr
     assert sections(folder) == [most, middle, *rows["row"].head(18)]
     page = (folder / "r.html").read_text()
-    assert f"{int(rows['minimum_budget'].iloc[40])} labels" in page.split(f'id="row-{middle}"')[1]
+    assert f"{int(rows['minimum_budget'].iloc[40])} labels" in page.split(f'data-row="{middle}"')[1]
 
 
 def test_a_row_that_no_labels_overturn_says_so(folder):
@@ -33,7 +33,8 @@ def test_a_row_that_no_labels_overturn_says_so(folder):
     never = int(rows.loc[rows["minimum_budget"] == float("inf"), "row"].iloc[0])
     done = unswayed_here(*ASK, *only, "--report", "r.html", "--row", never, cwd=folder)
     assert done.returncode == 0, done.stderr
-    section = (folder / "r.html").read_text().split(f'id="row-{never}"')[1].split("</details>")[0]
+    section = (folder / "r.html").read_text().split(f'data-row="{never}"')[1].split("</section>")[0]
+    section = section.split("data-row=")[0]
     assert "overturned by no number of labels" in section
     assert "<table" not in section
 

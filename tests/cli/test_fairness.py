@@ -236,9 +236,9 @@ def test_a_group_of_one_person_makes_no_headline_and_stays_in_the_table(folder):
     assert large["value"] < gap["value"]  # one person's rate is 0 or 1
     page = (folder / "page.html").read_text()
     answer = page[page.index('id="answer"') : page.index('id="overall-title"')]
-    assert f'aria-hidden="true">{large["value_text"]}<' in answer
-    assert "Smaller groups are left out of it: west. With them" in answer
-    assert gap["ranges"][0]["text"] in answer
+    assert f"<strong>{100 * large['value']:.1f} points</strong>" in answer
+    assert "Smaller groups are left out of this: west. With them" in answer
+    assert f"is {100 * gap['value']:.1f} points and stays within" in answer
     shown = run(folder, *options).stdout
     assert gap["ranges"][0]["text"] in shown
     assert "groups of 30 rows or more" in shown
@@ -248,7 +248,8 @@ def test_without_two_large_groups_a_rate_of_all_rows_is_the_headline(folder):
     run(folder, "--groups", "gender", "--holdout", "40", "--report", "page.html")
     page = (folder / "page.html").read_text()
     headline = page[page.index('class="headline"') :].split("</p>", 1)[0]
-    assert "selection_rate of 40 test rows" in headline
+    assert "The share predicted yes is" in headline
+    assert "Counted among 40 test rows" in page
     assert "This is no gap by gender" in page
 
 

@@ -453,7 +453,7 @@ def test_columns_that_say_what_a_budget_is_are_no_features(folder):
 def test_a_page_does_not_say_that_any_labels_may_be_wrong_where_parts_have_limits(folder):
     asked(folder, "certify", *HIRED, "--bias", PARTS, "--report", "parts.html")
     page = (folder / "parts.html").read_text()
-    assert "each set of them within its limit" in page
-    assert "Each set of labels has a limit of its own" in page
+    assert "each part within its limit" in page
+    assert "Each part of the labels has a limit of its own" in page
     asked(folder, "certify", *HIRED, "--budget", "3", "--report", "any.html")
-    assert "Each set of labels has a limit of its own" not in (folder / "any.html").read_text()
+    assert "Each part of the labels has a limit of its own" not in (folder / "any.html").read_text()

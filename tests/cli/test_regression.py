@@ -106,17 +106,19 @@ def test_without_a_radius_the_page_has_movements_and_no_verdicts(folder, log):
         assert distance(moved[name], bool(log)) in page.split("</section>")[0]
     for each in grid:
         assert f">{each['text']}</th>" in page
-    for title in ("radii", "groups", "rows", "chosen", "coefficients", "assumed", "again"):
+    for title in ("radii", "groups", "rows", "coefficients", "assumed", "again"):
         assert f'id="{title}-title"' in page
     for words in ("data-live", "keep their sign even", "suspects-title", "curve-title", "NaN"):
         assert words not in page.split("<script")[0]
     assert "--radius DISTANCE" in page
+    assert "unit of salary" in page or log
+    assert 'data-row="7"' in page
 
 
 def test_without_a_radius_the_page_works_for_folds_and_where_nothing_moves(folder):
     assert "all within <strong>0</strong>" in _page(folder, "--budget", "0")
     page = _page(folder, "--folds", "3")
-    assert "Half of 240 test rows" in page
+    assert "Half of the 240 test rows" in page
 
 
 @pytest.mark.parametrize(

@@ -80,13 +80,13 @@ def script(page):
 ALLOWED = {
     "clusters": "even if up to 2 clusters of labels are wrong:",
     "cost": "even if labels that cost up to 2.5 together are wrong:",
-    "limits": "even if up to 3 labels are wrong in all, each set of them within its limit:",
+    "limits": "even if up to 3 labels are wrong in all, each part within its limit:",
     "total": "even if labels are off by up to 2.25 in all:",
 }
 AXES = {
     "clusters": "clusters that may be wrong",
     "cost": "cost of the wrong labels",
-    "limits": "wrong labels in all, each set within its limit",
+    "limits": "wrong labels in all, each part within its limit",
     "total": "total change of labels, in the label's unit",
     "sample": "wrong labels",
 }
@@ -143,8 +143,8 @@ def test_assumptions_say_what_the_budget_is(made):
         "cost": "labels that cost up to 2.5 together are wrong",
         "limits": "up to 2 of 25 labels, and up to 1 of 35 labels are wrong",
         "total": "labels are off by up to 2.25 in all",
-        "sample": f"The sample. Nobody knows how many labels are wrong; a sample that was checked "
-        f"says how many at most: {SAMPLE}.",
+        "sample": "The sample. The number of wrong labels is not known. A checked sample bounds it: "
+        f"{SAMPLE}.",
     }
     assert said[kind] in words
     assert ("The budget." in words) == (kind != "sample")
@@ -306,10 +306,10 @@ def test_a_page_about_all_rows_together_is_in_the_unit():
 
 def test_a_page_about_metrics_says_how_sure_a_sample_is():
     words = plain(render_collective(stored("fairness", budget_source=SAMPLE)))
-    assert f"if up to 1 label (1) are wrong ({SAMPLE})." in words
-    assert f"says how many at most: {SAMPLE}." in words
+    assert f"; 1 wrong label ({SAMPLE}) can make that" in words
+    assert f"A checked sample bounds it: {SAMPLE}." in words
     limited = plain(render_collective(stored("fairness", limited=True)))
-    assert "if up to 1 label is wrong in all, within the limit of its set." in limited
+    assert "if up to 1 label is wrong in all, each part within its limit, that can become" in limited
 
 
 def test_each_side_of_a_comparison_has_its_own_unit():

@@ -119,7 +119,7 @@ def test_a_report_is_a_page_about_rows(tmp_path):
 
 def table_of(page, name):
     """Cells of a table of the page, without tags."""
-    body = page.split(f'<table id="{name}"')[1].split("</table>")[0].split("<tbody>")[1]
+    body = page.split(f' id="{name}" class="')[1].split("</table>")[0].split("<tbody>")[1]
     rows = re.findall(r"<tr.*?>(.*?)</tr>", body, re.DOTALL)
     return [
         [re.sub(r"<[^>]+>", " ", cell).split() for cell in re.findall(r"<t[hd].*?</t[hd]>", row)]

@@ -55,14 +55,13 @@ _LABELS = Measure(
 )
 _LIMITED = replace(
     _LABELS,
-    after="labels are wrong in all, each set of them within its limit",
-    after_one="label is wrong in all, within the limit of its set",
-    axis="wrong labels in all, each set within its limit",
+    after="labels are wrong in all, each part within its limit",
+    after_one="label is wrong in all, each part within its limit",
+    axis="wrong labels in all, each part within its limit",
     over="the number of wrong labels in all",
     allowed="Wrong labels allowed in all",
     never="no labels within the limits",
-    explained="Each set of labels has a limit of its own, which stays as it is where another "
-    "number of labels in all is chosen above",
+    explained="Each part of the labels has a limit of its own, beside the number of wrong labels in all",
 )
 _CLUSTERS = Measure(
     before="up to",
