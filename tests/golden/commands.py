@@ -80,7 +80,8 @@ def certify_several_classes(record):
     record.command(f'certify {asked} --to "Aachen: Bergen; Bergen: Aachen, Córdoba"')
     record.command("certify people.csv --label city --folds 3 --budget 2")
     record.command(f"witness {asked} --row 43")
-    record.command(f"together {asked}", code=2)
+    record.command(f"together {asked}")
+    record.command("coefficients people.csv --label city --budget 1", code=2)
     record.answer(f"certify {asked}", page="page")
     record.files("rows.csv")
 
