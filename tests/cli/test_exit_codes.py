@@ -1,5 +1,6 @@
 """Exit codes: nothing but a rate below --fail-under, or a false certificate, is 1."""
 
+import os
 import subprocess
 import sys
 
@@ -111,3 +112,15 @@ def test_closed_streams_are_no_error(folder, closed):
     done = subprocess.run(f"{command} {closed}", shell=True, cwd=folder, check=False)
     assert done.returncode == 0
     assert (folder / "o.csv").stat().st_size
+
+
+@pytest.mark.parametrize(("least", "code"), [("0%", 0), ("100%", 1)])
+def test_a_reader_that_has_seen_enough_changes_neither_code_nor_files(folder, least, code):
+    reading, writing = os.pipe()
+    os.close(reading)
+    asked = ("certify", "people.csv", *CLASSES, "--budget", "5%", "--out", "rows.csv")
+    command = [sys.executable, "-m", "unswayed", *asked, "--fail-under", least]
+    done = subprocess.run(command, cwd=folder, stdout=writing, timeout=300, check=False)
+    os.close(writing)
+    assert done.returncode == code
+    assert (folder / "rows.csv").is_file()

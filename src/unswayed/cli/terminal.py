@@ -151,6 +151,17 @@ _LOGGED = 5.0  # the same with --verbose where there is no terminal, and they st
 T = TypeVar("T")
 
 
+class _Stdout(Console):
+    """Stdout whose reader (``head``, say) may have seen enough: the command goes on, silently."""
+
+    def on_broken_pipe(self) -> None:
+        """Print nothing more, instead of ending the process before its files are written."""
+        self.quiet = True
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
 class Terminal:
     """Prints the output of a command: answers to stdout, notes and progress to stderr."""
 
@@ -158,7 +169,7 @@ class Terminal:
         options = options or OutputOptions()
         self.quiet, self.json, self.verbose = options.quiet, options.json, options.verbose
         # emoji=False: ":heart:" is what a file may well hold, and it stays what it is.
-        self.out = Console(
+        self.out = _Stdout(
             highlight=False, soft_wrap=False, emoji=False, quiet=options.quiet or options.json
         )
         self.error = Console(stderr=True, highlight=False)
