@@ -162,7 +162,8 @@ def _headline(facts: dict[str, Any]) -> dict[str, Any]:
     """
     found = facts["fairness"]
     compared = [each for each in found["columns"] if each["metrics"]]
-    gap = compared[0]["metrics"][0] if compared else None
+    gap: dict[str, Any] | None = compared[0]["metrics"][0] if compared else None
+    line: dict[str, Any]
     note = _small_groups(gap, compared[0]["column"], facts) if gap and gap["small_groups"] else None
     if gap is not None and (gap["large"] or not gap["small_groups"]):
         line, metric = gap["large"] or gap, _Metric.of(gap["metric"], facts)
@@ -175,7 +176,7 @@ def _headline(facts: dict[str, Any]) -> dict[str, Any]:
             for group in rate["groups"]
         ]
         others = [*found["overall"], *(each for each in rates if not each["small"])]
-        line = next(iter(others), gap or (rates[0] if rates else None))
+        line = next(iter(others), gap or rates[0])
         metric = _Metric.of(line["metric"], facts)
         whom = f" of {line['column']} {line['group']}" if "group" in line else ""
         now = f"The {metric.words}{whom} is", metric.end(line["value"])
@@ -200,7 +201,7 @@ def _gap(
 ) -> tuple[str, str]:
     """Return how far groups are apart: a sentence up to its number, and the number."""
     value = metric.end(line["value"])
-    rates = next((each["groups"] for each in column["rates"]), [])
+    rates: list[dict[str, Any]] = next((each["groups"] for each in column["rates"]), [])
     rates = [each for each in rates if not (large and each["small"])]
     one = _Metric(None, metric.rate, metric.rate, "%" if metric.unit else "")
     named = ", ".join(f"{each['group']} {one.end(each['value'])}" for each in rates)
