@@ -309,7 +309,9 @@ def test_a_page_about_metrics_says_how_sure_a_sample_is():
     assert f"; 1 wrong label ({SAMPLE}) can make that" in words
     assert f"A checked sample bounds it: {SAMPLE}." in words
     limited = plain(render_collective(stored("fairness", limited=True)))
-    assert "if up to 1 label is wrong in all, each part within its limit, that can become" in limited
+    assert (
+        "if up to 1 label is wrong in all, each part within its limit, that can become" in limited
+    )
 
 
 def test_each_side_of_a_comparison_has_its_own_unit():

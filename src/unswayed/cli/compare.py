@@ -423,12 +423,30 @@ def _check_steps(request: Request) -> None:
         )
 
 
+def _best(columns: dict[str, Any], option: str, named: dict[str, str]) -> str:
+    """Say at which penalty each of several columns is largest; of equal ones the first."""
+    parts = []
+    for head, name in named.items():
+        known = [(value, -at) for at, value in enumerate(columns[head]) if value is not None]
+        if known:
+            value, at = max(known)
+            parts.append(
+                f"{name} is highest at {option} {columns[option][-at]:.4g}: {percent(value)}"
+            )
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def _show_tradeoff(
     terminal: Terminal, facts: dict[str, Any], columns: dict[str, Any], option: str
 ) -> None:
     quality = "accuracy" if facts["classes"] else "r2"
     heads = [head for head in columns if head.startswith(("robust", "undecided"))]
     left = heads[-1].startswith("undecided")
+    name = "accuracy" if facts["classes"] else "R²"
+    named = {quality: name, heads[0]: f"the share {heads[0]}"}
+    terminal.say(_best(columns, option, named), style="bold")
+    terminal.say()
     rows = []
     for at, penalty in enumerate(columns[option]):
         found, always = columns[quality][at], columns.get("always says", {at: None})[at]
@@ -436,7 +454,6 @@ def _show_tradeoff(
         bar = bar if always is None else f"says {always} to (almost) everyone"
         cells = [percent(columns[head][at]) for head in heads]
         rows.append([f"{penalty:.4g}", "" if found is None else percent(found), *cells, bar])
-    name = "accuracy" if facts["classes"] else "R²"
     terminal.table([option, name, *heads, ""], rows, left=(2 + len(heads),))
     terminal.say(
         "robust: one at a time, each row against its own worst labels; unswayed certify says what "

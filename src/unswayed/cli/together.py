@@ -34,6 +34,7 @@ from unswayed.cli.terminal import (
     write_text,
 )
 from unswayed.exceptions import InputError
+from unswayed.report.fairness import headline
 from unswayed.report.page import without_rows
 from unswayed.results.groups import LARGE_GROUPS
 from unswayed.study.facts import change_heads, paged, row_facts
@@ -299,13 +300,19 @@ def _show_ranges(terminal: Terminal, found: dict[str, Any], facts: dict[str, Any
     rows = counted(found["rows"], "row" if found["folds"] else "test row")
     if found["only_rows"] is not None:
         rows += f" where {found['only_rows']}"
+    first = headline(facts | {"fairness": found})
+    terminal.say(
+        f"{' '.join(first['now'])}; that stays within {first['text']} if "
+        f"{wrong_in_words(facts, found['budgets'][0])}.",
+        style="bold",
+    )
     for at, budget in enumerate(found["budgets"]):
-        terminal.say(f"if {wrong_in_words(facts, budget)}, of {rows}", style="bold")
+        terminal.say("", f"if {wrong_in_words(facts, budget)}, of {rows}")
         say_source(terminal, facts)
         terminal.table(
             ["", "rows", "now", "proven between", "reached"], _cells(found, at), left=(0, 4)
         )
-        terminal.say()
+    terminal.say()
     for each in found["limits"]:
         terminal.say(each["sentence"], style="bold")
     if found["limits"]:
@@ -420,11 +427,14 @@ def _show_review(terminal: Terminal, facts: dict[str, Any], *, classes: bool) ->
         )
         terminal.say()
         return
+    checks = "check" if many == 1 else "checks"
     terminal.say(
-        f"rows that {facts['keeps']}, of {facts['rows']:,}, if {facts['labels_in_words']} "
-        f"({facts['budget']}) among the others are wrong",
+        f"{many:,} {checks} leave at least {after[many]:,} of {facts['rows']:,} rows that "
+        f"{facts['keeps']} ({after[0]:,} without a check), if {facts['labels_in_words']} "
+        f"({facts['budget']}) among the other labels are wrong.",
         style="bold",
     )
+    terminal.say()
     estimate = facts["expected"]
     terminal.table(
         [

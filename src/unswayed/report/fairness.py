@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unswayed.report.charts import range_chart
 from unswayed.results.groups import LARGE_GROUPS
 from unswayed.words import number_end, percent, points, written
 
@@ -138,7 +137,7 @@ def fairness_page(facts: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
         "budgets": [found["budgets"][at] for at in order],
         "overall": overall,
         "columns": columns,
-        "headline": _headline(facts),
+        "headline": headline(facts),
         "limits": [_judged(each, facts) for each in _by_amount(found)],
     }
     return page, _charts(page, facts)
@@ -155,7 +154,7 @@ def _shown_range(found: dict[str, Any], metric: _Metric) -> dict[str, Any]:
 # --- the headline ---------------------------------------------------------------------------
 
 
-def _headline(facts: dict[str, Any]) -> dict[str, Any]:
+def headline(facts: dict[str, Any]) -> dict[str, Any]:
     """Return what a page opens with: the first gap, without groups whose rates say little.
 
     If they are all that is compared, a rate of all rows takes its place.
@@ -279,6 +278,9 @@ def _charts(page: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
         unit = units.pop() if len(units) == 1 else "%"
         metric = _Metric(None, "", "", unit)
         named = [(line["name"], line) for line in lines]
+        # The charts' libraries take a second: a terminal has none.
+        from unswayed.report.charts import range_chart
+
         return range_chart(
             named, budgets, end=metric.end, title=title, share=share, unit=unit, **more
         )
