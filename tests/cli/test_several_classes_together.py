@@ -121,7 +121,7 @@ def test_rates_of_every_class_are_those_of_python(rates, model):
         assert [line["ranges"][0][end] for end in ("low", "high")] == [same.low, same.high]
         title = f"demographic_parity_difference ({name})"
         assert title in table["metric"].tolist()
-        assert title in page
+        assert f"gap in the share predicted {name}" in page
         assert f"selection_rate ({name})" in console
     same = model[0].certify_metric(model[1], "accuracy", y_true=rows["decision"], budget=1)
     assert lines["accuracy"]["ranges"][0]["low"] == same.low
@@ -132,6 +132,7 @@ def test_a_limit_without_a_class_is_one_of_every_class(rates):
     title = "demographic_parity_difference ({})"
     assert limits == [(title.format("hired"), 0.9), *((title.format(n), 0.1) for n in CLASSES)]
     assert {each["verdict"] for each in rates[0]["limits"]} > {"holds"}
+    assert "the limit is at most 90 points" in rates[3]
 
 
 def test_a_class_in_brackets_is_the_only_one(folder):

@@ -49,16 +49,20 @@ class _Metric:
 
     @classmethod
     def of(cls, name: str, facts: dict[str, Any]) -> "_Metric":
-        """Read a name; one that is not known stays as it is."""
+        """Read a name, of three or more classes with a class behind it; others stay as they are."""
+        whole, of = name, ""
+        if len(facts["classes"]) > 2 and name.endswith(")"):
+            name, _, of = name.removesuffix(")").partition(" (")
         kind = next((each for each in _KINDS if name.endswith(f"_{each}")), None)
         stem = name if kind is None else name.removesuffix(f"_{kind}")
         stem = _ALIASES.get(stem, stem)
         unit = "" if not facts["fairness"]["share"] else "points" if kind == "difference" else "%"
         if stem == "equalized_odds":
-            return cls(kind, _EITHER, f"largest {kind} of {_EITHER} between groups", unit)
+            words = f"largest {kind} of {_EITHER}{f' ({of})' if of else ''} between groups"
+            return cls(kind, _EITHER, words, unit)
         if stem not in _RATES:
-            return cls(None, name, name, unit)
-        first, second = facts["classes"] if len(facts["classes"]) == 2 else ("", "")
+            return cls(None, whole, whole, unit)
+        first, second = facts["classes"] if len(facts["classes"]) == 2 else ("another class", of)
         rate = _RATES[stem].format(negative=first, positive=second, label=facts["label"])
         if kind is None:
             return cls(kind, rate, rate, unit)
@@ -166,7 +170,7 @@ def headline(facts: dict[str, Any]) -> dict[str, Any]:
     note = _small_groups(gap, compared[0]["column"], facts) if gap and gap["small_groups"] else None
     if gap is not None and (gap["large"] or not gap["small_groups"]):
         line, metric = gap["large"] or gap, _Metric.of(gap["metric"], facts)
-        now = _gap(line, metric, compared[0], large=line is gap["large"])
+        now = _gap(line, metric, compared[0], facts, large=line is gap["large"])
     else:
         rates = [
             group | {"metric": rate["rate"], "column": each["column"]}
@@ -196,12 +200,22 @@ def headline(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _gap(
-    line: dict[str, Any], metric: _Metric, column: dict[str, Any], *, large: bool
+    line: dict[str, Any],
+    metric: _Metric,
+    column: dict[str, Any],
+    facts: dict[str, Any],
+    *,
+    large: bool,
 ) -> tuple[str, str]:
     """Return how far groups are apart: a sentence up to its number, and the number."""
     value = metric.end(line["value"])
-    rates: list[dict[str, Any]] = next((each["groups"] for each in column["rates"]), [])
-    rates = [each for each in rates if not (large and each["small"])]
+    rates = [
+        group
+        for each in column["rates"]
+        if _Metric.of(each["rate"], facts).rate == metric.rate
+        for group in each["groups"]
+        if not (large and group["small"])
+    ]
     one = _Metric(None, metric.rate, metric.rate, "%" if metric.unit else "")
     named = ", ".join(f"{each['group']} {one.end(each['value'])}" for each in rates)
     where = f"groups of {column['column']}" + (f" ({LARGE_GROUPS})" if large else "")
