@@ -143,8 +143,8 @@ def test_assumptions_say_what_the_budget_is(made):
         "cost": "labels that cost up to 2.5 together are wrong",
         "limits": "up to 2 of 25 labels, and up to 1 of 35 labels are wrong",
         "total": "labels are off by up to 2.25 in all",
-        "sample": "The sample. The number of wrong labels is not known. A checked sample bounds it: "
-        f"{SAMPLE}.",
+        "sample": "The sample. The number of wrong labels is not known. A checked sample bounds it"
+        f": {SAMPLE}.",
     }
     assert said[kind] in words
     assert ("The budget." in words) == (kind != "sample")
@@ -309,7 +309,9 @@ def test_a_page_about_metrics_says_how_sure_a_sample_is():
     assert f"; 1 wrong label ({SAMPLE}) can make that" in words
     assert f"A checked sample bounds it: {SAMPLE}." in words
     limited = plain(render_collective(stored("fairness", limited=True)))
-    assert "if up to 1 label is wrong in all, each part within its limit, that can become" in limited
+    assert (
+        "if up to 1 label is wrong in all, each part within its limit, that can become" in limited
+    )
 
 
 def test_each_side_of_a_comparison_has_its_own_unit():

@@ -60,7 +60,11 @@ def test_data_between_script_tags_cannot_close_them(facts):
 def test_the_page_says_what_was_assumed_and_how_to_repeat_it(facts, page):
     assert "unswayed certify people.csv" in page
     assert facts["provenance"]["files"][0]["sha256"] in page
-    for sentence in ("Robust is not right", "Robust is not fair", "Nothing here holds if more labels are wrong"):
+    for sentence in (
+        "Robust is not right",
+        "Robust is not fair",
+        "Nothing here holds if more labels are wrong",
+    ):
         assert sentence in page
 
 

@@ -175,7 +175,7 @@ def _headline(facts: dict[str, Any]) -> dict[str, Any]:
             for group in rate["groups"]
         ]
         others = [*found["overall"], *(each for each in rates if not each["small"])]
-        line = next(iter(others), gap or (rates[0] if rates else None))
+        line = (others or [gap] if gap else others or rates)[0]
         metric = _Metric.of(line["metric"], facts)
         whom = f" of {line['column']} {line['group']}" if "group" in line else ""
         now = f"The {metric.words}{whom} is", metric.end(line["value"])
@@ -200,8 +200,12 @@ def _gap(
 ) -> tuple[str, str]:
     """Return how far groups are apart: a sentence up to its number, and the number."""
     value = metric.end(line["value"])
-    rates = next((each["groups"] for each in column["rates"]), [])
-    rates = [each for each in rates if not (large and each["small"])]
+    rates = [
+        group
+        for rate in column["rates"][:1]
+        for group in rate["groups"]
+        if not (large and group["small"])
+    ]
     one = _Metric(None, metric.rate, metric.rate, "%" if metric.unit else "")
     named = ", ".join(f"{each['group']} {one.end(each['value'])}" for each in rates)
     where = f"groups of {column['column']}" + (f" ({LARGE_GROUPS})" if large else "")
