@@ -1,4 +1,4 @@
-"""Every kind of page, at a desk and on a phone, in the light and in the dark: nothing is cut off."""
+"""Every kind of page, at a desk and on a phone, light and dark: nothing is cut off."""
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ UNFOLD = """() => {
     document.querySelectorAll("details").forEach((each) => { each.open = true; });
     document.querySelector("#rows .fold")?.click();
 }"""
-# Of every text that can be seen: its size, its boxes, and whether a short word of a table is broken.
+# Of every text that can be seen: its size, its boxes, and whether a table breaks a short word.
 FAULTS = r"""() => {
     const faults = [], boxes = [];
     const seen = (element) => {
@@ -47,7 +47,8 @@ FAULTS = r"""() => {
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
         const node = walker.currentNode, parent = node.parentElement, text = node.textContent;
-        if (!text.trim() || !seen(parent) || parent.closest("script, style, thead") && innerWidth < 640 && parent.closest(".cards")) continue;
+        const hidden = innerWidth < 640 && parent.closest(".cards thead");
+        if (!text.trim() || !seen(parent) || hidden) continue;
         const range = document.createRange();
         range.selectNodeContents(node);
         const own = [...range.getClientRects()].filter((box) => box.width > 1 && box.height > 1);
@@ -62,19 +63,22 @@ FAULTS = r"""() => {
         for (const word of text.matchAll(/[A-Za-z]{2,13}/g)) {
             range.setStart(node, word.index);
             range.setEnd(node, word.index + word[0].length);
-            if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) faults.push("broken: " + word[0]);
+            const lines = [...range.getClientRects()].map((box) => Math.round(box.top));
+            if (new Set(lines).size > 1) faults.push("broken: " + word[0]);
         }
     }
     boxes.sort((one, other) => one[0].top - other[0].top);
     boxes.forEach(([box, name, node], at) => {
-        for (let next = at + 1; next < boxes.length && boxes[next][0].top < box.bottom - 5; next += 1) {
-            const [other, its, theirs] = boxes[next];
+        for (const [other, its, theirs] of boxes.slice(at + 1)) {
+            if (other.top >= box.bottom - 5) break;
             const wide = Math.min(box.right, other.right) - Math.max(box.left, other.left);
             if (theirs !== node && wide > 2) faults.push("overlap: " + name + " / " + its);
         }
     });
     for (const code of document.querySelectorAll("pre, code")) {
-        if (code.scrollWidth > code.clientWidth + 1 && getComputedStyle(code).display !== "inline") faults.push("cut off: " + code.textContent.slice(0, 40));
+        const inline = getComputedStyle(code).display === "inline";
+        const cut = !inline && code.scrollWidth > code.clientWidth + 1;
+        if (cut) faults.push("cut off: " + code.textContent.slice(0, 40));
     }
     if (document.documentElement.scrollWidth > innerWidth) faults.push("scrolls sideways");
     return faults;

@@ -143,8 +143,8 @@ def test_assumptions_say_what_the_budget_is(made):
         "cost": "labels that cost up to 2.5 together are wrong",
         "limits": "up to 2 of 25 labels, and up to 1 of 35 labels are wrong",
         "total": "labels are off by up to 2.25 in all",
-        "sample": "The sample. The number of wrong labels is not known. A checked sample bounds it: "
-        f"{SAMPLE}.",
+        "sample": "The sample. The number of wrong labels is not known. A checked sample bounds it"
+        f": {SAMPLE}.",
     }
     assert said[kind] in words
     assert ("The budget." in words) == (kind != "sample")

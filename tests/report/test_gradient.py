@@ -47,7 +47,7 @@ def test_no_page_of_theirs_promises_that_exact_arithmetic_settles_anything(
         assert "rounding hides" not in text
         assert "resolve=" not in text
         assert "is known as a range: fewer labels than its first number are proven not to" in text
-        assert "ranges are bounds, not exact" in text
+        assert "ranges are bounds and not exact" in text
         assert "Bars are proven bounds" in text
 
 

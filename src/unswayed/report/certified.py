@@ -61,7 +61,8 @@ _LIMITED = replace(
     over="the number of wrong labels in all",
     allowed="Wrong labels allowed in all",
     never="no labels within the limits",
-    explained="Each part of the labels has a limit of its own, beside the number of wrong labels in all",
+    explained="Each part of the labels has a limit of its own, beside the number of wrong labels "
+    "in all",
 )
 _CLUSTERS = Measure(
     before="up to",

@@ -337,10 +337,7 @@ def _range(shown: Shown, row: int, *, relative: bool) -> dict[str, Any]:
 def _chosen_rows(
     rows: Certified, shown: Shown, witnesses: dict[int, Witness], *, relative: bool
 ) -> dict[str, Any]:
-    """Return chosen rows and the least robust ones in full, with the labels that overturn them.
-
-    Where there are no verdicts, these are the chosen rows, with the range of their prediction.
-    """
+    """Return rows in full, with labels that overturn them: chosen ones, then least robust ones."""
     asked = [*dict.fromkeys(shown.chosen)]
     others = [row for row in _least(rows).tolist() if row in witnesses and row not in asked]
     at = np.array([*asked, *others[: max(_CHOSEN - len(asked), 0)]], dtype=int)
