@@ -63,7 +63,7 @@ def say_assumed(terminal: Terminal, facts: dict[str, Any]) -> None:
     """Print which labels may be wrong, and what share of these each budget is."""
     terminal.say(f"assumed: {facts['bias']}")
     if facts["movable_labels"] < facts["train_rows"]:
-        for each in facts["budgets"]:
+        for each in facts["budgets"][1:]:  # the answer says it of the main one
             terminal.say(f"budget {each['budget']}: {each['labels_in_words']}")
 
 
