@@ -21,7 +21,11 @@ from unittest import mock
 from tests.commands import unswayed_here
 
 ROOT = Path(__file__).parents[1]
-STORY = ("README.md", *(f"docs/start/{name}.md" for name in ("command-line", "python", "tour")))
+STORY = (
+    "README.md",
+    "docs/index.md",
+    *(f"docs/start/{name}.md" for name in ("command-line", "python", "tour")),
+)
 WIDTH = 72
 LEFT_OUT = "…"
 
