@@ -98,8 +98,13 @@ def _tradeoff_chart(facts: dict[str, Any]) -> dict[str, Any]:
         facts["tradeoff"]["points"],
         facts["tradeoff"]["budgets"],
         "accuracy" if facts["classes"] else "r2",
-        "C" if facts["kind"] == "logistic" else "alpha",
+        _penalty(facts),
     )
+
+
+def _penalty(facts: dict[str, Any]) -> str:
+    """Return what the penalty of a trade-off is called."""
+    return {"logistic": "C", "descent": "steps"}.get(facts["kind"], "alpha")
 
 
 def _ascending(facts: dict[str, Any]) -> dict[str, Any]:
@@ -241,7 +246,8 @@ def render_collective(facts: dict[str, Any]) -> str:
     if "audit" in facts:
         facts = facts | {"audit": facts["audit"] | {"listed": _by_state(facts["audit"]["listed"])}}
     if "tradeoff" in facts:
-        facts = facts | {"tradeoff": _ascending(facts) | _weighed(facts["tradeoff"]["points"])}
+        found = {"option": _penalty(facts)} | _weighed(facts["tradeoff"]["points"])
+        facts = facts | {"tradeoff": _ascending(facts) | found}
         charts["tradeoff"] = _tradeoff_chart(facts)
     data: dict[str, Any] = {"charts": charts}
     if "review" in facts and facts["review"]["n_labels"]:
