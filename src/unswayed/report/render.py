@@ -120,8 +120,10 @@ def _ascending(facts: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _charted_page(template: str, script: str, facts: dict[str, Any], data: dict[str, Any]) -> str:
-    """Return a page whose script draws charts."""
+def _charted_page(
+    template: str, script: str, facts: dict[str, Any], data: dict[str, Any], view: Any = None
+) -> str:
+    """Return a page whose script draws charts; a view is what it shows of some facts, in words."""
     environment = _environment()
     library = _inert(chart_library())
     code = "\n".join(_source(environment, name) for name in ("charts.js", "download.js", script))
@@ -132,6 +134,7 @@ def _charted_page(template: str, script: str, facts: dict[str, Any], data: dict[
         library=library,
         script=code,
         drawn=_DRAWN,
+        view=view,
         policy=_policy(library, code),
     )
 
@@ -235,14 +238,15 @@ def _tables(facts: dict[str, Any]) -> list[dict[str, Any]]:
 def render_collective(facts: dict[str, Any]) -> str:
     """Return the page of an answer about all rows at once."""
     charts: dict[str, Any] = {}
+    view: dict[str, Any] | None = None
     if "together" in facts:
         asked = facts["together"]
         budgets = sorted(asked["budgets"], key=lambda each: each["labels"])
         axis = words_of(facts)["measure"]["axis"] if is_whole(facts["unit"]) else facts["unit"]
         charts["counts"] = count_chart(budgets, asked["rows"], axis)
     if "fairness" in facts:
-        page, drawn = fairness_page(facts)
-        facts, charts = facts | {"fairness": page}, charts | drawn
+        view, drawn = fairness_page(facts)
+        charts |= drawn
     if "audit" in facts:
         facts = facts | {"audit": facts["audit"] | {"listed": _by_state(facts["audit"]["listed"])}}
     if "tradeoff" in facts:
@@ -253,7 +257,7 @@ def render_collective(facts: dict[str, Any]) -> str:
     if "review" in facts and facts["review"]["n_labels"]:
         charts["review"] = review_chart(facts["review"])
         data["list"] = _review_list(facts["review"])
-    return _charted_page("collective.html", "collective.js", facts, data)
+    return _charted_page("collective.html", "collective.js", facts, data, view)
 
 
 _POINT = 0.01  # of accuracy, that people may give up
