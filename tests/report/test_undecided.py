@@ -48,7 +48,7 @@ def test_terminal_and_page_show_a_range_of_rates(tmp_path, way):
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
-    line = next(line for line in done.stdout.splitlines() if line.startswith("6 "))
+    line = next(line for line in done.stdout.splitlines() if line.startswith("robust share"))
     assert " to " in line.split("%")[0]
     page = (tmp_path / "r.html").read_text()
     headline = page.split('class="headline"')[1].split("</p>")[0]

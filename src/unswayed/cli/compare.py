@@ -376,7 +376,8 @@ def _draw_tradeoff(study: Study, facts: dict[str, Any], found: dict[str, Any], c
 
         assert study.alpha is not None  # noqa: S101  (no folds here)
         model = facts["model"].replace(
-            kind.penalty(study.alpha), f"each {kind.option} of the chart"
+            kind.penalty(study.alpha),
+            f"each {'number of steps' if kind is DESCENT else kind.option} of the chart",
         )
         page = facts | {"model": model, "tradeoff": found}
         write_text(chart, render_collective(paged(page, command_line(), study)))

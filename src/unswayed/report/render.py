@@ -98,8 +98,13 @@ def _tradeoff_chart(facts: dict[str, Any]) -> dict[str, Any]:
         facts["tradeoff"]["points"],
         facts["tradeoff"]["budgets"],
         "accuracy" if facts["classes"] else "r2",
-        "C" if facts["kind"] == "logistic" else "alpha",
+        _penalty(facts),
     )
+
+
+def _penalty(facts: dict[str, Any]) -> str:
+    """Return what the penalty of a trade-off is called."""
+    return {"logistic": "C", "descent": "steps"}.get(facts["kind"], "alpha")
 
 
 def _ascending(facts: dict[str, Any]) -> dict[str, Any]:
@@ -115,8 +120,10 @@ def _ascending(facts: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _charted_page(template: str, script: str, facts: dict[str, Any], data: dict[str, Any]) -> str:
-    """Return a page whose script draws charts."""
+def _charted_page(
+    template: str, script: str, facts: dict[str, Any], data: dict[str, Any], view: Any = None
+) -> str:
+    """Return a page whose script draws charts; a view is what it shows of some facts, in words."""
     environment = _environment()
     library = _inert(chart_library())
     code = "\n".join(_source(environment, name) for name in ("charts.js", "download.js", script))
@@ -127,6 +134,7 @@ def _charted_page(template: str, script: str, facts: dict[str, Any], data: dict[
         library=library,
         script=code,
         drawn=_DRAWN,
+        view=view,
         policy=_policy(library, code),
     )
 
@@ -230,24 +238,26 @@ def _tables(facts: dict[str, Any]) -> list[dict[str, Any]]:
 def render_collective(facts: dict[str, Any]) -> str:
     """Return the page of an answer about all rows at once."""
     charts: dict[str, Any] = {}
+    view: dict[str, Any] | None = None
     if "together" in facts:
         asked = facts["together"]
         budgets = sorted(asked["budgets"], key=lambda each: each["labels"])
         axis = words_of(facts)["measure"]["axis"] if is_whole(facts["unit"]) else facts["unit"]
         charts["counts"] = count_chart(budgets, asked["rows"], axis)
     if "fairness" in facts:
-        page, drawn = fairness_page(facts)
-        facts, charts = facts | {"fairness": page}, charts | drawn
+        view, drawn = fairness_page(facts)
+        charts |= drawn
     if "audit" in facts:
         facts = facts | {"audit": facts["audit"] | {"listed": _by_state(facts["audit"]["listed"])}}
     if "tradeoff" in facts:
-        facts = facts | {"tradeoff": _ascending(facts) | _weighed(facts["tradeoff"]["points"])}
+        found = {"option": _penalty(facts)} | _weighed(facts["tradeoff"]["points"])
+        facts = facts | {"tradeoff": _ascending(facts) | found}
         charts["tradeoff"] = _tradeoff_chart(facts)
     data: dict[str, Any] = {"charts": charts}
     if "review" in facts and facts["review"]["n_labels"]:
         charts["review"] = review_chart(facts["review"])
         data["list"] = _review_list(facts["review"])
-    return _charted_page("collective.html", "collective.js", facts, data)
+    return _charted_page("collective.html", "collective.js", facts, data, view)
 
 
 _POINT = 0.01  # of accuracy, that people may give up
