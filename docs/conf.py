@@ -42,7 +42,9 @@ autosummary_generate = True
 copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 copybutton_line_continuation_character = "\\"
-copybutton_selector = "div[class^=highlight-]:not(.highlight-none) div.highlight pre"
+copybutton_selector = (
+    "div[class^=highlight-]:not(.highlight-none) div.highlight pre"
+)
 
 FIRST = ("fit", "certify")  # the two methods that everybody needs
 
@@ -50,10 +52,16 @@ FIRST = ("fit", "certify")  # the two methods that everybody needs
 def own_members(module: str, name: str) -> list[tuple[str, str]]:
     """Return directive and name of a class's own members, `fit` and `certify` first."""
     found: dict[str, Any] = {}
-    for base in reversed(getattr(importlib.import_module(module), name).__mro__):
+    for base in reversed(
+        getattr(importlib.import_module(module), name).__mro__
+    ):
         if base.__module__.startswith("unswayed"):
             found |= vars(base)
-    said = {member: value for member, value in found.items() if not member.startswith("_")}
+    said = {
+        member: value
+        for member, value in found.items()
+        if not member.startswith("_")
+    }
     kinds = {
         "autoproperty": (property, cached_property),
         "automethod": (FunctionType, classmethod, staticmethod),
@@ -64,13 +72,20 @@ def own_members(module: str, name: str) -> list[tuple[str, str]]:
         for member, value in said.items()
         if isinstance(value, kind)
     ]
-    return sorted(listed, key=lambda each: FIRST.index(each[1]) if each[1] in FIRST else len(FIRST))
+    return sorted(
+        listed,
+        key=lambda each: (
+            FIRST.index(each[1]) if each[1] in FIRST else len(FIRST)
+        ),
+    )
 
 
 autosummary_context = {"own_members": own_members}
 autodoc_typehints = "none"  # numpydoc says what parameters are
 autodoc_member_order = "bysource"
-toc_object_entries_show_parents = "hide"  # names of methods fit the margin
+toc_object_entries_show_parents = (
+    "hide"  # names of methods fit the margin
+)
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
@@ -94,37 +109,68 @@ html_theme_options = {
 html_sidebars = {"index": []}
 
 
-GLOSSARY = Path(__file__).with_name("glossary.md").read_text(encoding="utf-8")
-TERMS = re.findall(r"^(\w.*)$", GLOSSARY.split("```{glossary}")[1].split("```")[0], re.MULTILINE)
-ORDINARY = ("audit", "facts", "together")  # words that pages use in their everyday sense, too
+GLOSSARY = (
+    Path(__file__).with_name("glossary.md").read_text(encoding="utf-8")
+)
+TERMS = re.findall(
+    r"^(\w.*)$",
+    GLOSSARY.split("```{glossary}")[1].split("```")[0],
+    re.MULTILINE,
+)
+ORDINARY = (
+    "audit",
+    "facts",
+    "together",
+)  # words that pages use in their everyday sense, too
 # Longest first, so that "minimum budget" is not taken for "budget".
 FORMS = [
     (term, re.compile(rf"\b{re.escape(term)}(?:e?s)?\b", re.IGNORECASE))
-    for term in sorted({*TERMS} - {*ORDINARY}, key=lambda term: (-len(term), term))
+    for term in sorted(
+        {*TERMS} - {*ORDINARY}, key=lambda term: (-len(term), term)
+    )
 ]
-UNLINKED = (nodes.literal, nodes.reference, nodes.table, addnodes.pending_xref, addnodes.glossary)
+UNLINKED = (
+    nodes.literal,
+    nodes.reference,
+    nodes.table,
+    addnodes.pending_xref,
+    addnodes.glossary,
+)
 
 
 def link_terms(app: Any, document: nodes.document) -> None:
     """Link each term of the glossary where a page first uses it in a paragraph."""
     page = app.env.current_document.docname
-    if page in ("index", "glossary") or page.startswith(("development", "gallery", "reproduction")):
+    if page in ("index", "glossary") or page.startswith(
+        ("development", "gallery", "reproduction")
+    ):
         return
     for term, form in FORMS:
         for text in list(document.findall(nodes.Text)):
             above = text.parent
             found = form.search(text)
-            plain = isinstance(above, nodes.paragraph | nodes.emphasis | nodes.strong)
+            plain = isinstance(
+                above, nodes.paragraph | nodes.emphasis | nodes.strong
+            )
             if found is None or not plain or within(above, UNLINKED):
                 continue
-            word = nodes.inline(found[0], found[0], classes=["xref", "std", "std-term"])
+            word = nodes.inline(
+                found[0], found[0], classes=["xref", "std", "std-term"]
+            )
             link = addnodes.pending_xref(
-                "", word, refdomain="std", reftype="term", reftarget=term, refexplicit=True
+                "",
+                word,
+                refdomain="std",
+                reftype="term",
+                reftarget=term,
+                refexplicit=True,
             )
             link["refdoc"] = page
             before, after = text[: found.start()], text[found.end() :]
             parts = [nodes.Text(before), link, nodes.Text(after)]
-            above.replace(text, [part for part in parts if part.astext()])
+            above.replace(
+                text, [part for part in parts if part.astext()]
+            )
             break
 
 
@@ -137,7 +183,9 @@ def within(node: Any, kinds: tuple[type, ...]) -> bool:
     return False
 
 
-def leave_outputs_uncoloured(app: Any, document: str, _: list[str]) -> None:
+def leave_outputs_uncoloured(
+    app: Any, document: str, _: list[str]
+) -> None:
     """Leave blocks of Markdown that name no language, which are what code prints, uncoloured."""
     if str(app.env.doc2path(document)).endswith(".md"):
         app.env.temp_data["highlight_language"] = "none"
