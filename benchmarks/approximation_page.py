@@ -19,15 +19,26 @@ interval arithmetic. `unswayed` has that box and a tighter pair of bounds, the *
 open exactly, so that every verdict is the exact one.
 
 ```python
-box = model.parameter_box(budget=0.01)  # paper, algorithm 5
-model.certify(X_test, budget=0.01, method=box)  # robust or undecided
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import train_test_split
 
-sandwich = model.sandwich(budget=0.01)  # at most 512 anchors, chosen from training rows
-certs = model.certify(X_test, budget=0.01, method=sandwich)
+from unswayed import CertifiedClassifier, LabelBias
+
+X, y = load_breast_cancer(return_X_y=True)
+X, X_test, y, y_test = train_test_split(X, y, random_state=0)
+bias = LabelBias.flips(budget=0.01)
+model = CertifiedClassifier(Ridge(alpha=10), bias=bias).fit(X, y)
+
+box = model.parameter_box()  # the paper's algorithm 5
+certs = model.certify(X_test, method=box)  # robust or undecided
+
+sandwich = model.sandwich()  # at most 512 anchors
+certs = model.certify(X_test, method=sandwich)
 certs.low, certs.inner_low  # outer and inner bounds of the range
-certs.method_counts  # how many rows by anchor, box, cutting plane
+certs.method_counts  # how many rows each bound decided
 
-model.certify(X_test, budget=0.01, method="auto")  # exact verdicts
+certs = model.certify(X_test, method="auto")  # exact verdicts
 ```
 
 ## How it works

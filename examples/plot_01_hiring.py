@@ -14,27 +14,42 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from unswayed import CertifiedClassifier, GroupDisplay, LabelBias, RobustnessCurveDisplay
+from unswayed import (
+    CertifiedClassifier,
+    GroupDisplay,
+    LabelBias,
+    RobustnessCurveDisplay,
+)
 from unswayed.datasets import make_salary_story
 
 story = make_salary_story(1200)
-X, X_test, y, y_test = train_test_split(story.data, story.target, random_state=0)
+X, X_test, y, y_test = train_test_split(
+    story.data, story.target, random_state=0
+)
 
 # %%
 # Only women's labels may be wrong, and only in one direction: *declined* that should be *hired*.
 # At most 2 % of all labels are taken to be wrong at once.
 women = (X["gender"] == "female").to_numpy()
 bias = LabelBias.flips(budget=0.02, where=women, direction="up")
-features = make_column_transformer((OneHotEncoder(), ["gender"]), remainder=StandardScaler())
-model = CertifiedClassifier(make_pipeline(features, Ridge()), bias=bias).fit(X, y)
+features = make_column_transformer(
+    (OneHotEncoder(), ["gender"]), remainder=StandardScaler()
+)
+model = CertifiedClassifier(
+    make_pipeline(features, Ridge()), bias=bias
+).fit(X, y)
 certs = model.certify(X_test)
 print(certs)
 
 # %%
 # Only women's labels are in doubt, but men's predictions rest on them too: one model serves both.
 # Rates and their gap come with intervals, because other applicants would have given others.
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-RobustnessCurveDisplay.from_certificates(certs, groups=X_test["gender"], ax=left)
+figure, (left, right) = plt.subplots(
+    1, 2, figsize=(9, 3.4), layout="constrained"
+)
+RobustnessCurveDisplay.from_certificates(
+    certs, groups=X_test["gender"], ax=left
+)
 GroupDisplay.from_certificates(certs, X_test["gender"], ax=right)
 print(certs.by_group(X_test["gender"]))
 
@@ -44,4 +59,8 @@ print(certs.by_group(X_test["gender"]))
 row = int(certs.minimum_budget.argmin())
 witness = certs.witness(row)
 print(witness)
-print(X.iloc[witness.indices].assign(then=y[witness.indices], should_be=witness.labels))
+print(
+    X.iloc[witness.indices].assign(
+        then=y[witness.indices], should_be=witness.labels
+    )
+)

@@ -17,15 +17,21 @@ from unswayed import CertifiedRegressor, LabelBias, RangeDisplay
 from unswayed.datasets import make_salary_story
 
 story = make_salary_story(600)
-X, X_test, y, y_test = train_test_split(story.data, story.salary, random_state=0)
+X, X_test, y, y_test = train_test_split(
+    story.data, story.salary, random_state=0
+)
 
 # %%
 # `shifts((0, 3000))`: a label may really be up to 3,000 higher, and not lower. A prediction counts
 # as the same within the *radius*, 500 a year.
 women = (X["gender"] == "female").to_numpy()
 bias = LabelBias.shifts((0, 3000), budget=0.05, where=women)
-features = make_column_transformer((OneHotEncoder(), ["gender"]), remainder=StandardScaler())
-model = CertifiedRegressor(make_pipeline(features, Ridge()), bias=bias, radius=500).fit(X, y)
+features = make_column_transformer(
+    (OneHotEncoder(), ["gender"]), remainder=StandardScaler()
+)
+model = CertifiedRegressor(
+    make_pipeline(features, Ridge()), bias=bias, radius=500
+).fit(X, y)
 certs = model.certify(X_test)
 print(certs)
 print(certs.by_group(X_test["gender"]))

@@ -16,17 +16,27 @@ from unswayed import CertifiedClassifier, LabelBias, MetricRangeDisplay
 from unswayed.datasets import make_salary_story
 
 story = make_salary_story(600)
-X, X_test, y, y_test = train_test_split(story.data, story.target, test_size=80, random_state=0)
-features = make_column_transformer((OneHotEncoder(), ["gender"]), remainder=StandardScaler())
-model = CertifiedClassifier(make_pipeline(features, Ridge()), bias=LabelBias.flips(budget=10))
+X, X_test, y, y_test = train_test_split(
+    story.data, story.target, test_size=80, random_state=0
+)
+features = make_column_transformer(
+    (OneHotEncoder(), ["gender"]), remainder=StandardScaler()
+)
+model = CertifiedClassifier(
+    make_pipeline(features, Ridge()), bias=LabelBias.flips(budget=10)
+)
 model.fit(X, y)
 
 # %%
 # The outer range is proven: no ten labels lead outside of it. The inner one is reached by labels
 # that are handed out. With more time the two come closer.
 gender = X_test["gender"]
-gap = model.certify_metric(X_test, "demographic_parity_difference", groups=gender, time_limit=3)
-rate = model.certify_metric(X_test, "selection_rate", groups=gender, time_limit=3)
+gap = model.certify_metric(
+    X_test, "demographic_parity_difference", groups=gender, time_limit=3
+)
+rate = model.certify_metric(
+    X_test, "selection_rate", groups=gender, time_limit=3
+)
 print(gap)
 ranges = {"parity difference": gap, "selection rate": rate}
 ranges |= {f"… {name}": rate.by_group[name] for name in rate.by_group}

@@ -22,10 +22,14 @@ folder = Path(tempfile.mkdtemp())
 X, X_test, y, _ = train_test_split(
     *load_breast_cancer(return_X_y=True), test_size=20, random_state=0
 )
-model = CertifiedClassifier(Ridge(alpha=10), bias=LabelBias.flips(budget=8)).fit(X, y)
+model = CertifiedClassifier(
+    Ridge(alpha=10), bias=LabelBias.flips(budget=8)
+).fit(X, y)
 certs = model.certify(X_test)
 certs.save(folder / "c.json", data=folder / "c.npz")
-display = RangeDisplay.from_certificates(certs, reference=model.threshold_)
+display = RangeDisplay.from_certificates(
+    certs, reference=model.threshold_
+)
 
 # %%
 # What the auditor does; on a command line, ``unswayed verify c.json --data c.npz``.

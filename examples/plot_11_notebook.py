@@ -17,9 +17,15 @@ from unswayed.datasets import make_salary_story
 
 story = make_salary_story(600)
 people = story.data.set_axis([f"applicant {n}" for n in range(600)])
-X, X_test, y, y_test = train_test_split(people, story.target, test_size=80, random_state=0)
-features = make_column_transformer((OneHotEncoder(), ["gender"]), remainder=StandardScaler())
-model = CertifiedClassifier(make_pipeline(features, Ridge()), bias=LabelBias.flips(budget=12))
+X, X_test, y, y_test = train_test_split(
+    people, story.target, test_size=80, random_state=0
+)
+features = make_column_transformer(
+    (OneHotEncoder(), ["gender"]), remainder=StandardScaler()
+)
+model = CertifiedClassifier(
+    make_pipeline(features, Ridge()), bias=LabelBias.flips(budget=12)
+)
 certs = model.fit(X, y).certify(X_test)
 certs
 
@@ -36,7 +42,9 @@ one
 # %%
 # The labels that overturn it, beside what is known about these applicants:
 witness = one.witness()
-X.iloc[witness.indices].assign(label=y[witness.indices], should_be=witness.labels)
+X.iloc[witness.indices].assign(
+    label=y[witness.indices], should_be=witness.labels
+)
 
 # %%
 # How many rows survive how many wrong labels:

@@ -1,6 +1,5 @@
 """Records as Markdown: tables beside the paper's, sections, and the pages that show them."""
 
-import re
 from collections.abc import Iterable, Sequence
 
 from reproduction.experiment import Claim, Comparison, Record, Value
@@ -92,10 +91,9 @@ def claimed(claims: Iterable[Claim]) -> str:
     return table(["Claim", "", "Found"], rows)
 
 
-def section(record: Record, images: str) -> str:
-    """Return one experiment's section of the page, as Markdown."""
-    parts = [f"## {record.title}"]
-    parts += [f"{note}" for note in record.notes]
+def experiment_page(record: Record, images: str, lead: Sequence[str] = ()) -> str:
+    """Return the page of one experiment, as Markdown."""
+    parts = [f"# {record.title}", *lead, *record.notes]
     parts += [compared(comparison) for comparison in record.comparisons]
     parts += [claimed(record.claims)] * bool(record.claims)
     parts += [
@@ -103,24 +101,29 @@ def section(record: Record, images: str) -> str:
         for stem, caption in record.figures.items()
     ]
     parts += [f"**{item.title}**\n\n{table(item.columns, item.rows)}" for item in record.tables]
-    return "\n\n".join(parts)
+    return "\n\n".join(parts) + "\n"
 
 
-def page(records: list[Record], *, images: str, command: str) -> str:
-    """Return the whole page, as Markdown."""
+def page(records: list[Record], *, folder: str, command: str) -> str:
+    """Return the summary of all experiments, whose pages are in `folder`, as Markdown."""
     claims = [claim for record in records for claim in record.claims]
     held = sum(claim.holds for claim in claims)
+    pages = [f"{folder}/{name}" for name in ("claims", *(record.name for record in records))]
     parts = [
         _INTRODUCTION.format(command=command),
         "## Summary",
-        _summary(records),
-        f"{held} of {len(claims)} claims hold; the whole took "
+        _summary(records, folder),
+        f"[{held} of {len(claims)} claims hold]({folder}/claims.md); the whole took "
         f"{sum(record.seconds for record in records):.0f} seconds.",
-        "## Claims",
-        claimed(claims),
-        *(section(record, images) for record in records),
+        "\n".join(("```{toctree}", ":hidden:", "", *pages, "```")),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def claims_page(records: Iterable[Record]) -> str:
+    """Return the page of all claims, as Markdown."""
+    claims = (claim for record in records for claim in record.claims)
+    return f"# Claims of the paper\n\n{claimed(claims)}\n"
 
 
 def own_page(record: Record, *, images: str, command: str) -> str:
@@ -134,15 +137,14 @@ This page is written by a command and not edited by hand; it took {record.second
 
 Run it in a clone of the repository. `DIR` is a folder with the data sets; without `--data` they are
 downloaded."""
-    heading, rest = section(record, images).split("\n\n", 1)
-    return "\n\n".join((heading.removeprefix("#"), said, rest)) + "\n"
+    return experiment_page(record, images, [said])
 
 
-def _summary(records: Iterable[Record]) -> str:
+def _summary(records: Iterable[Record], folder: str) -> str:
     rows: list[list[Value]] = []
     for record in records:
         held = sum(claim.holds for claim in record.claims)
-        name = f"[{record.title}](#{_anchor(record.title)})"
+        name = f"[{record.title}]({folder}/{record.name}.md)"
         ending: list[Value] = [f"{held} of {len(record.claims)}", f"{record.seconds:.1f} s"]
         if not record.comparisons:
             rows.append([name, "", None, None, None, "no numbers in the paper", *ending])
@@ -154,8 +156,3 @@ def _summary(records: Iterable[Record]) -> str:
             name, ending = "", ["", ""]
     columns = ["Experiment", "", "Cells", "Largest difference", "Bar", "Verdict"]
     return table([*columns, "Claims that hold", "Time"], rows)
-
-
-def _anchor(title: str) -> str:
-    """Return the anchor that Markdown viewers give a heading."""
-    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")

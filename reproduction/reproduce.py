@@ -27,7 +27,7 @@ from reproduction import (
     tradeoff,
 )
 from reproduction.experiment import Experiment, Record, Results
-from reproduction.pages import own_page, section, verdict
+from reproduction.pages import claims_page, experiment_page, own_page, verdict
 from reproduction.pages import page as whole_page
 from reproduction.problems import Data
 from reproduction.store import Store
@@ -106,7 +106,7 @@ def reproduce(
     *,
     page: str | os.PathLike[str] | None = None,
 ) -> Reproduction:
-    """Run experiments, write their tables and figures to `out`, and the page of all of them."""
+    """Run experiments, write their tables and figures to `out`, and a page that sums them up."""
     experiments = chosen(None if names is None else list(names))
     folder = Path(out)
     store = Store(folder)
@@ -119,7 +119,7 @@ def reproduce(
                 found.failures[experiment.name] = str(error)
                 continue
             store.save_record(record)
-            (folder / f"{record.name}.md").write_text(section(record, ".") + "\n")
+            (folder / f"{record.name}.md").write_text(experiment_page(record, "."))
             found.records.append(record)
     beyond = [record for record in found.records if record.name in BEYOND]
     if page is not None and beyond and len(beyond) == len(experiments) == 1:
@@ -153,12 +153,18 @@ def _write_pages(store: Store, page: Path | None) -> None:
     records = store.records(list(EXPERIMENTS))
     if not records:
         return
-    own = whole_page(records, images=".", command=COMMAND)
+    own = whole_page(records, folder=".", command=COMMAND)
     (store.folder / "reproduction.md").write_text(own)
+    (store.folder / "claims.md").write_text(claims_page(records))
     if page is None:
         return
     _copy_figures(store, records, page)
-    page.write_text(whole_page(records, images=_IMAGES, command=COMMAND))
+    page.write_text(whole_page(records, folder=page.stem, command=COMMAND))
+    folder = page.with_suffix("")
+    folder.mkdir(exist_ok=True)
+    (folder / "claims.md").write_text(claims_page(records))
+    for record in records:
+        (folder / f"{record.name}.md").write_text(experiment_page(record, f"../{_IMAGES}"))
 
 
 def _write_own_page(store: Store, record: Record, page: Path) -> None:

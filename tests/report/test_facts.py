@@ -1,4 +1,4 @@
-"""docs/facts.md describes every key of every answer, and no other.
+"""docs/facts describes every key of every answer, and no other.
 
 Answers are those of tests/golden, which are compared with what users see, and of some commands.
 """
@@ -48,11 +48,11 @@ PLAIN = {
 
 
 class Page:
-    """The sections of docs/facts.md: keys with their values, and keys of other sections."""
+    """The sections of docs/facts: keys with their values, and keys of other sections."""
 
     def __init__(self, text):
         self.keys, self.others, self.seen = {}, {}, set()
-        for section in re.split(r"^### ", text, flags=re.MULTILINE)[1:]:
+        for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
             name, _, body = section.partition("\n")
             rows = re.findall(r"^\| `(.+?)` \| (.+?) \| (.+?) \|$", body, re.MULTILINE)
             self.keys[name] = {key: (kind, meaning) for key, kind, meaning in rows}
@@ -72,7 +72,7 @@ class Page:
         known = self.of(names)
         for key in value:
             if key not in known:
-                yield f"{place}.{key}: not in docs/facts.md ({', '.join(names)})"
+                yield f"{place}.{key}: not in docs/facts ({', '.join(names)})"
                 continue
             section, kind, _ = known[key]
             self.seen.add((section, key))
@@ -112,7 +112,8 @@ class Page:
 
 @pytest.fixture(scope="module")
 def page():
-    return Page((ROOT / "docs" / "facts.md").read_text(encoding="utf-8"))
+    pages = sorted((ROOT / "docs" / "facts").glob("*.md"))
+    return Page("\n".join(path.read_text(encoding="utf-8") for path in pages))
 
 
 @pytest.mark.parametrize("kind", ANSWERS)

@@ -86,9 +86,12 @@ def test_tables_json_figures_and_the_page_are_written(counted, tmp_path):
     record = Record.from_dict(json.loads((tmp_path / "out" / "counted.json").read_text()))
     assert record.comparisons[0].ours == [[51.0]]
     assert "| a | paper | 51.0 |" in (tmp_path / "out" / "counted.md").read_text()
-    assert "(images/reproduction/dot.png)" in page.read_text()
+    assert "(reproduction/counted.md)" in page.read_text()
+    own = page.parent / "reproduction" / "counted.md"
+    assert "(../images/reproduction/dot.png)" in own.read_text()
     assert (tmp_path / "docs" / "images" / "reproduction" / "dot.svg").exists()
-    assert "(./dot.png)" in (tmp_path / "out" / "reproduction.md").read_text()
+    assert "(./dot.png)" in (tmp_path / "out" / "counted.md").read_text()
+    assert "(./counted.md)" in (tmp_path / "out" / "reproduction.md").read_text()
 
 
 def test_missing_data_stop_their_experiment_and_no_other(monkeypatch, tmp_path, capsys):
