@@ -1,6 +1,6 @@
 """Votes over partitions on COMPAS and Income: what they cost in accuracy, and what they certify.
 
-`python -m benchmarks.votes` prints the table of docs/guide/votes.md. It needs the data
+`python -m benchmarks.votes` prints the table of docs/guide/votes-measured.md. It needs the data
 (UNSWAYED_DATA, or `shared/data` beside the project) and takes minutes.
 """
 
