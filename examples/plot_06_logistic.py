@@ -2,8 +2,8 @@
 Logistic regression, and what its penalty buys
 ==============================================
 
-The labels of a logistic regression are in its gradient, so that a prediction can be proven to stay,
-or overturned by labels that are found, or left undecided. A stronger penalty proves more.
+Logistic regression is not linear in its labels. A prediction is proven to stay, or overturned by
+labels that were found, or left undecided. A stronger penalty proves more.
 """
 
 import matplotlib.pyplot as plt

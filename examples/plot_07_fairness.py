@@ -28,8 +28,8 @@ model = CertifiedClassifier(
 model.fit(X, y)
 
 # %%
-# The outer range is proven: no ten labels lead outside of it. The inner one is reached by labels
-# that are handed out. With more time the two come closer.
+# The outer range is proven: no ten wrong labels take the metric out of it. The ends of the inner
+# range are reached, by labels that the result names. With more time the two come closer.
 gender = X_test["gender"]
 gap = model.certify_metric(
     X_test, "demographic_parity_difference", groups=gender, time_limit=3

@@ -104,7 +104,7 @@ class SolverPrecisionWarning(UserWarning):
 
     Examples
     --------
-    Where a warning should stop the program:
+    To stop the program at this warning:
 
     >>> import warnings
     >>> from unswayed import SolverPrecisionWarning

@@ -114,7 +114,7 @@ def row_labels(X: Any, n_rows: int) -> NDArray[Any]:
 
 
 def take_rows(values: Any, rows: IntArray) -> Any:
-    """Return some rows of what users pass, as what it was."""
+    """Return the selected rows in the caller's own type."""
     native = nw.from_native(values, allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame | nw.Series):
         return native[rows].to_native()

@@ -128,7 +128,7 @@ def test_certificates_say_which_candidates_remain():
     model = classifier(make_pipeline(StandardScaler(), RidgeCV([1, 1e6])))
     certs = model.fit(rows, rows[:, 0] >= 20).certify(rows)
     assert certs.candidates.parameters == ({"alpha": 1.0}, {"alpha": 1e6})
-    assert "candidates: alpha=1 was chosen; 1 of 2 can be: alpha=1" in repr(certs)
+    assert "candidates: alpha=1 was chosen; 1 of 2 not ruled out: alpha=1" in repr(certs)
     assert set(certs.method.tolist()) == {"candidates"}
     assert certs.robust.any()
 

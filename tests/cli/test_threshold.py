@@ -90,7 +90,7 @@ def test_a_threshold_outside_the_scores_is_said_to_be_that(rare):
     facts, table = asked(rare, "--threshold", "3")
     assert (table["prediction"] == "no").all()
     (caveat,) = (c for c in facts["caveats"] if c["kind"] == "threshold-outside-scores")
-    assert "every one of them is told 'no'" in caveat["text"]
+    assert "'no' is predicted for all of them" in caveat["text"]
 
 
 @pytest.mark.parametrize(

@@ -42,13 +42,13 @@ class ParameterBox:
     Attributes
     ----------
     names : tuple of str
-        Of the parameters.
+        Names of the parameters.
     value, low, high : arrays
         Parameters as trained, and their ranges, rounding included.
     budget : Budget
         What may be wrong at once.
     fingerprint : str
-        Of the model and bias that it was built from.
+        Fingerprint of the model and bias that it was built from.
     box : Box
         The same in the units of the learner.
 
@@ -99,13 +99,13 @@ class ParameterBox:
         Parameters
         ----------
         engine : ExactEngine
-            Of a learner that has coefficients.
+            The engine of a learner that has coefficients.
         budget : Budget
             What may be wrong at once.
         solution : Solution
             What training left.
         names : tuple of str
-            Of the parameters.
+            Names of the parameters.
 
         Returns
         -------
@@ -134,7 +134,7 @@ class ParameterBox:
         directions : (rows, q) array
             In the learner's parameter space.
         sizes : (rows,) array
-            Of the directions, as the learner's `direction_sizes` gives them.
+            Sizes of the directions, as the learner's `direction_sizes` gives them.
 
         Returns
         -------
@@ -200,11 +200,11 @@ class Sandwich(Locked):
     Parameters
     ----------
     engine : LinearEngine
-        Of a fitted model; `CertifiedClassifier.sandwich` passes its own.
+        The engine of a fitted model; `CertifiedClassifier.sandwich` passes its own.
     budget : Budget
         What may be wrong at once; it answers for no other budget.
     max_anchors : int
-        Bound on their number; the oldest give way. 0 means boxes only.
+        Bound on the number of anchors; the oldest are dropped. 0 means boxes only.
 
     Notes
     -----
@@ -349,7 +349,7 @@ class Sandwich(Locked):
         Parameters
         ----------
         solution : Solution
-            Of the training labels.
+            The solution for the training labels.
         decision : Decision
             So that "open" means what it will mean for test rows.
 

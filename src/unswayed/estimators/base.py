@@ -94,7 +94,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
             Or a dask dataframe or array, which is never held whole: its partitions are passed over
             a few times, where they are. Categories need no encoder then.
         y : labels, one per row
-            Of the same partitions as X, if that is a dask collection.
+            If X is a dask collection, another one with the same partitions.
         sample_weight : (n,) array-like, optional
             How much each row counts; by default all the same.
 
@@ -311,12 +311,11 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         decision : Decision, optional
             What must stay the same, instead of the class or of being within `radius`.
         ranges : bool
-            False for verdicts alone, in less time: minimum budgets tell them, for every budget at
-            once. `low` and `high` are then infinite, but for close calls. With the method "exact"
-            only.
+            False for verdicts alone, in less time: they follow from the minimum budgets. `low` and
+            `high` are then infinite, but for close calls. With the method "exact" only.
         effort : {0, 1, 2}, optional
-            Of models that are not linear in their labels, how much to do for rows that are left
-            undecided; by default 1.
+            For models that are not linear in their labels: how much work to spend on rows that are
+            left undecided; by default 1.
 
         Returns
         -------
@@ -417,8 +416,8 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
     ) -> FloatArray:
         """Return the least number of wrong labels that overturns each row; inf if none does.
 
-        Fewer are proven not to. Where rounding hides whether as many do, `minimum_budgets` says
-        so; NaN where nothing is known.
+        Fewer labels are proven not to overturn it. If it is open whether this number does,
+        `minimum_budgets` says so. NaN where nothing is known.
 
         Parameters
         ----------
@@ -461,7 +460,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
     ) -> OverturnProbability:
         """Bound how likely labels that are wrong at random overturn each prediction.
 
-        The bias plays no part: which labels are wrong, and how, is what `noise` says. Of three or
+        The bias plays no part: which labels are wrong, and how, is what `noise` says. With three or
         more classes, `low` is the largest probability that one of the rivals overtakes, and `high`
         the sum over all rivals; what happens if no label of the class is left counts as well.
 
@@ -512,8 +511,8 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         contrasts : mapping, or (m, n_features) array or sparse matrix, optional
             Instead of the coefficients, linear combinations of them:
             ``{"female - male": {"female": 1, "male": -1}}``, or a row of numbers for each. Each is
-            certified as one number, because ranges of two coefficients give none of their
-            difference.
+            certified as one number, because the ranges of two coefficients do not give the range of
+            their difference.
         budget, resolve, effort : optional
             As for `certify`.
 

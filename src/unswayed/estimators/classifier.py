@@ -45,7 +45,7 @@ LinearSmoother, PartitionedClassifier, or a Pipeline that ends in one
     Attributes
     ----------
     classes_ : array
-        The two labels; the second is the positive one.
+        The classes, sorted; the second of two is the positive one.
     estimator_ : the fitted estimator
     threshold_ : float
         The decision is ``score > threshold_``.
@@ -213,7 +213,7 @@ LinearSmoother, PartitionedClassifier, or a Pipeline that ends in one
         Returns
         -------
         (n,) or (n, n_classes) array
-            One number per row, positive for the second of two classes; of three or more classes
+            One number per row, positive for the second of two classes; with three or more classes,
             one column each, in the order of `classes_`.
         """
         fitted = self._current()

@@ -37,9 +37,9 @@ _ROWWISE = (
 class CrossCertificates(CertificateSet):
     """Certificates of all rows of a data set, each by the model of the fold it is in.
 
-    They are what `CertificateSet` says, with one model per fold behind them. Rows of witnesses are
-    rows of the whole data set. Where the budget is a share, a fold with more training rows may
-    have one label more than another: `budget` is the smallest.
+    They are a `CertificateSet` with one model per fold behind it. Rows of witnesses are rows of the
+    whole data set. If the budget is a share, a fold with more training rows may have one label more
+    than another: `budget` is the smallest.
 
     Attributes
     ----------
@@ -85,8 +85,8 @@ class CrossCertificates(CertificateSet):
         Parameters
         ----------
         budget : int or Budget, optional
-            How many labels of the whole data set; by default what each fold was asked about, where
-            that is a share the smallest of them.
+            How many labels of the whole data set; by default the budget that the folds
+            were certified with, and the smallest of them if it is a share.
         time_limit, direction, where, weights, progress : optional
             As for `CertifiedClassifier.certify_together`.
 
@@ -122,8 +122,8 @@ class CrossCertificates(CertificateSet):
         Parameters
         ----------
         metric : str or RowSum
-            Of a classifier "selection_rate" or "demographic_parity", by the names that
-            `CertifiedClassifier.certify_metric` has, or one of your own; of a regressor
+            For a classifier, "selection_rate" or "demographic_parity", by the names that
+            `CertifiedClassifier.certify_metric` has, or one of your own; for a regressor,
             "mean_prediction" or "mean_prediction_difference".
         groups : (n,) array-like, optional
             The group of each row, for metrics that compare groups and for `by_group`.

@@ -439,7 +439,8 @@ def warn_of_one_class(prediction: NDArray[Any]) -> None:
     if n_rows < FEW_ROWS or rows < ALMOST_ALL * n_rows:
         return
     warn_asker(
-        f"the model says {said!r} of {rows:,} of these {n_rows:,} rows, and a model that always "
-        f"says {said!r} would be robust too: look at balanced accuracy and AUC beside robustness",
+        f"the model predicts {said!r} for {rows:,} of these {n_rows:,} rows, and a model that "
+        f"always predicts {said!r} would be robust too: look at balanced accuracy and AUC beside "
+        "robustness",
         VacuousWarning,
     )

@@ -31,9 +31,9 @@ Pipeline that ends in one
     bias : LabelBias
         Which labels may be wrong.
     radius : float
-        How far a prediction may move, either way, and still count as the same. For a
-        PoissonRegressor, whose scores are logarithms, that of the expected count; pass
-        ``certify(X, decision=Radius(0.1))`` for one on the logarithm.
+        How far a prediction may move, either way, and still count as the same. The score of a
+        PoissonRegressor is a logarithm, and this radius is about the expected count; pass
+        ``certify(X, decision=Radius(0.1))`` for a radius on the logarithm.
     trust : str or sequence of str
         What you vouch for, by name, because it cannot be seen here that no label had a part in
         it: "sample_weight", or steps that were fitted elsewhere. Certificates say so.

@@ -101,16 +101,16 @@ class Reviewable(CertifiedTogether):
     ) -> ReviewPlan:
         """Find the labels whose verification makes most of these predictions robust.
 
-        A label that was checked, and found right, can no longer be wrong; as many as before may be
-        among the others. The number of robust predictions is proven, that no other labels would
-        bring more is not.
+        A label that was checked and found right can no longer be wrong. Among the other labels, as
+        many as before may be wrong. The number of robust predictions is proven. There may be a
+        better choice of labels.
 
         Parameters
         ----------
         X : array, sparse matrix or frame
             Rows, of the same columns as the training rows.
         labels : int
-            At most so many labels are checked.
+            How many labels are checked, at most.
         budget : int, float or Budget, optional
             Instead of the bias's own: a count of labels, or a share of the training rows.
         costs : (n,) array, optional
@@ -203,9 +203,9 @@ class Reviewable(CertifiedTogether):
         """Start an audit that confirms predictions by checking labels, without any budget.
 
         The budget of the bias plays no role; its intervals do: true labels are taken to lie in
-        them, and labels that it does not let be wrong (see `where`) are taken to be right. Of three
-        or more classes, a label may be any other, or what `to` allows; a row is confirmed when
-        there is enough evidence against every rival of its class.
+        them, and labels that it does not let be wrong (see `where`) are taken to be right. With
+        three or more classes, a label may be any other, or what `to` allows; a row is confirmed
+        when there is enough evidence against every rival of its class.
 
         Parameters
         ----------
@@ -218,8 +218,8 @@ class Reviewable(CertifiedTogether):
             confirmed as a whole or not at all; or the share of false ones among those that are
             confirmed, on average.
         seed : int
-            Of the draws. If somebody may have placed wrong labels on purpose, draw it yourself,
-            after labels and rows are fixed.
+            Seed of the draws. If somebody may have placed wrong labels on purpose, draw the seed
+            yourself, after labels and rows are fixed.
         decision : Decision, optional
             What must stay the same, instead of the class or of being within `radius`.
         coefficients : True or contrasts, optional

@@ -69,8 +69,8 @@ class CertifiedTogether(Certified):
         budget : int, float or Budget, optional
             Instead of the bias's own: a count of labels, or a share of the training rows.
         time_limit : float
-            Seconds for splitting cases and the search for label sets, which take as long as they
-            need to agree otherwise. 0 for bounds that take little time.
+            Seconds for splitting cases and searching for label sets. They end earlier if they
+            agree. 0 gives the bounds that take little time.
         direction : {"up", "down"}, optional
             Count only rows whose score rises too far (towards the second class), or falls.
         where : (n,) array of bool, optional
@@ -132,20 +132,20 @@ class CertifiedTogether(Certified):
         X : array, sparse matrix or frame
             Rows, of the same columns as the training rows.
         metric : str, RowSum, quotient of two, or callable
-            Of a classifier, fairlearn's names: "selection_rate", "accuracy",
+            For a classifier, one of fairlearn's names: "selection_rate", "accuracy",
             "true_positive_rate", "true_negative_rate", "false_positive_rate" and
             "false_negative_rate", each also with "_difference", "_ratio", "_group_min" or
             "_group_max" behind it, and "demographic_parity", "equal_opportunity" and
             "equalized_odds" with "_difference" or "_ratio". One of your own is a `RowSum`; a
-            callable is taken for one. Of a regressor, "mean_prediction" and
+            callable is taken for one. For a regressor, "mean_prediction" and
             "mean_prediction_difference".
         groups : (n,) array-like, optional
             The group of each row, for metrics that compare groups and for `by_group`.
         y_true : (n,) array-like, optional
             The labels of the rows, for metrics that compare predictions with them.
         positive : class, optional
-            Of three or more classes, the one that counts as positive, against all others; accuracy
-            needs none. Of two classes it is the second one.
+            With three or more classes, the one that counts as positive, against all others;
+            accuracy needs none. With two classes it is the second one.
         budget : int, float or Budget, optional
             Instead of the bias's own: a count of labels, or a share of the training rows.
         time_limit : float

@@ -222,8 +222,8 @@ at most 5.0 %, over the random draw of the labels to check
 the list is confirmed when all have"
         if self.together == "each":
             return f"{what} for {many} of {len(self._group):,}; for each of them by itself, {false}"
-        return f"{what} for {many} of {len(self._group):,}, but for a share of at most {risk} of \
-them, on average {draw}"
+        return f"{what} for {many} of {len(self._group):,}, except for a share of at most \
+{risk} of them, on average {draw}"
 
     def __repr__(self) -> str:
         return (
@@ -256,9 +256,9 @@ them, on average {draw}"
         n : int
             How many labels.
         aim : float, optional
-            The share of all rows that checks should confirm soonest, from 0 to 1; by default that
-            which brings most confirmed rows per check, and all rows of a list that is confirmed as
-            a whole. Whatever the aim, what is confirmed is confirmed.
+            The share of all rows that checks should confirm soonest, from 0 to 1; by default the
+            share that brings most confirmed rows per check, or all rows if the list is confirmed as
+            a whole. The risk is the same for every aim.
 
         Returns
         -------
@@ -346,7 +346,7 @@ them, on average {draw}"
         Parameters
         ----------
         indices : (q,) array-like of int
-            Training rows, of those that were drawn, in any order.
+            Training rows that were drawn, in any order.
         labels : (q,) array-like
             Their true labels, classes or numbers as at `fit`; ``"?"`` where nobody can tell,
             which counts as the label that would do most harm to each row.
@@ -447,12 +447,12 @@ them, on average {draw}"
         aim : float, optional
             As for `draw`.
         seed : int
-            Of the simulation.
+            Seed of the simulation.
 
         Returns
         -------
         ExpectedChecks
-            Confirmed rows after each number of draws. Of a list that is confirmed as a whole, rows
+            Confirmed rows after each number of draws. For a list that is confirmed as a whole, rows
             that have enough evidence.
         """
         places = np.unique(np.asarray((50, 100, 200, 400) if checks is None else checks))

@@ -26,7 +26,7 @@ _LAWS = ("uniform", "normal", "two-point")
 class LabelNoise:
     """Labels that are wrong at random: each one independently, with a probability of its own.
 
-    A wrong label is the other class; of three or more classes it is each of the others with the
+    A wrong label is the other class; with three or more classes it is each of the others with the
     same probability, unless `by_class` says how likely each is. For numbers, `shifts` says how far
     wrong labels are off.
 
@@ -109,7 +109,8 @@ class LabelNoise:
         ----------
         rates : mapping of class to float, or to a mapping of class to float
             How likely labels that say so are wrong, or how likely they are really of each of the
-            other classes. A rate of three or more classes is shared equally by the others.
+            other classes. With three or more classes, a single rate is shared equally by the other
+            classes.
 
         Returns
         -------
@@ -206,7 +207,7 @@ class OverturnProbability:
     low, high : (n,) arrays
         Proven bounds, rounding included.
     estimate : (n,) array
-        What the probability is about; no proof.
+        An estimate of the probability; it is not proven.
     noise : LabelNoise
         What was asked about.
     method : {"chernoff", "convolution"}
@@ -248,7 +249,7 @@ class OverturnProbability:
         return len(self.low)
 
     def share_below(self, probability: float) -> float:
-        """Return the share of predictions that are proven to change less likely than this.
+        """Return the share of predictions that are proven to change with a smaller probability.
 
         Parameters
         ----------

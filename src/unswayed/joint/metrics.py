@@ -436,7 +436,7 @@ class RowSum:
         Returns
         -------
         Largest
-            Of this one sum.
+            The metric of this one sum.
         """
         return Largest((self.function(y_true, classes, n_rows),))
 

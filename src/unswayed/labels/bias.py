@@ -39,8 +39,9 @@ Clip: TypeAlias = tuple[float | None, float | None] | None
 class ResolvedBias:
     """A bias model on given labels, ``{y + d : lower <= d <= upper, d within the budget}``.
 
-    What one prediction can become is told by the ends of the intervals alone. What many can become
-    together may need points between them, unless labels are `whole`: moved to an end or not at all.
+    The ends of the intervals alone decide what one prediction can become. What many can become
+    together may depend on points between them, unless labels are `whole`: moved to an end or not at
+    all.
     """
 
     lower: FloatArray  # <= 0
@@ -85,7 +86,7 @@ class LabelBias:
     kind : {"flips", "shifts", "intervals", "sum"}
         Which of these made it; "sum" if it is several biases, added up.
     budget : int, float, Budget or Sampled
-        How many at once; of a sum, how many in all, or None.
+        How many at once; for a sum, how many in all, or None.
     lower, upper : arrays, optional
         Ends of the intervals, relative to the labels; None for flips, where labels decide.
     where : (n,) array of bool or callable, optional
@@ -101,7 +102,7 @@ class LabelBias:
     terms : tuple of LabelBias
         The biases that a sum is made of.
     to : dict, optional
-        From a class to those that its labels may really be.
+        Maps a class to the classes that its labels may really be.
 
     Examples
     --------
@@ -165,13 +166,13 @@ class LabelBias:
         where : (n,) array of bool, or callable of (X, y) that returns one, optional
             The training rows that may be wrong; by default all.
         direction : {"up", "down"}, optional
-            "up": only negative labels may be wrong; "down": only positive ones. Of two classes.
+            For two classes. "up": only negative labels may be wrong; "down": only positive ones.
         clusters : (n,) array-like, optional
             Whose label each is: an annotator, a day, a site. All labels of a cluster may then be
             wrong at once, and the budget counts clusters.
         to : dict, optional
-            From a class to those that its labels may really be; labels of other classes are right.
-            By default, any label may be any other class.
+            Maps a class to the classes that its labels may really be; labels of other classes are
+            right. By default, any label may be any other class.
 
         Returns
         -------
@@ -375,7 +376,7 @@ class LabelBias:
         flip_between : (negative, positive), optional
             The numbers that stand for the two classes; by default read off `y`.
         classes : array, optional
-            The classes as the user writes them, where labels are classes. Of three or more, `y`
+            The classes as the user writes them, where labels are classes. With three or more, `y`
             holds their numbers.
 
         Returns

@@ -184,7 +184,7 @@ class Cost(Statement):
         Parameters
         ----------
         probability : (n,) array-like
-            That each training label is wrong, in [0, 1].
+            The probability that each training label is wrong, in [0, 1].
         surprise : float
             The limit.
 
@@ -195,7 +195,7 @@ class Cost(Statement):
         Raises
         ------
         BiasError
-            If a probability is none.
+            If a number is not a probability.
 
         Examples
         --------

@@ -44,9 +44,8 @@ class PartitionedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     That makes predictions of *any* classifier certifiable: wrap this one in a
     `CertifiedClassifier`.
 
-    A partition whose rows all have one class votes for
-    that class; one without rows never votes. Of classes with equally many votes, the first in
-    sorted order is predicted.
+    A partition whose rows all have one class votes for that class; one without rows never votes. If
+    classes have equally many votes, the first in sorted order is predicted.
 
     Parameters
     ----------
@@ -64,7 +63,7 @@ class PartitionedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     random_state : int
         Decides which rows share a partition, and the random states of the members.
     exhaustive : int
-        Used by certificates only. All sets of so many wrong labels of a partition are tried, each
+        Used by certificates only. All sets of this many wrong labels of a partition are tried, each
         by training its member once more: a vote that none of them changes takes more labels. With
         1, members are trained as often as there are training rows; 0 tries nothing.
     n_jobs : int, optional
@@ -225,7 +224,7 @@ class PartitionedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return shares of the votes; of two classes, by how much the second has more than half.
+        """Return shares of the votes; for two classes, by how much the second has more than half.
 
         Parameters
         ----------
@@ -241,7 +240,7 @@ class PartitionedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return shares[:, 1] - 0.5 if shares.shape[1] == 2 else shares
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with most votes; of several such classes, the first.
+        """Return the class with most votes; among equals, the first.
 
         Parameters
         ----------

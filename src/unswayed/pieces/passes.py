@@ -93,7 +93,7 @@ class Watch(Generic[P]):
 
 
 class Passes(ABC):
-    """Whoever does tasks with all pieces of the training rows."""
+    """The base of executors: it runs tasks on all pieces of the training rows."""
 
     def __init__(self, pieces: Sequence[Piece], progress: Progress | None = None) -> None:
         self.pieces = pieces

@@ -37,8 +37,8 @@ class RobustnessCurveDisplay:
     rates : dict of str to (n,) array-like
         Shares of robust rows at these budgets, by name of the curve.
     steps : bool
-        Whether a rate holds until the next budget, as it does where all budgets at which it
-        changes are given. False for rates that were looked at here and there.
+        Whether a rate holds until the next budget, as it does where all budgets at which it changes
+        are given. False for rates at selected budgets.
     unit : str
         What the budgets count: the label of the horizontal axis.
 
@@ -61,7 +61,7 @@ class RobustnessCurveDisplay:
     >>> display.line_.get_ydata().tolist()
     [100.0, 75.0, 25.0]
 
-    Of certified rows, or of a model and rows:
+    From certified rows, or from a model and rows:
 
     >>> from sklearn.linear_model import LinearRegression
     >>> from unswayed import CertifiedClassifier, LabelBias
@@ -147,7 +147,7 @@ class RobustnessCurveDisplay:
         ----------
         certificates : CertificateSet
             Its minimum budgets are drawn, so that the size of the budget it was asked about does
-            not matter. Of clusters, a total or costs the horizontal axis is in their unit.
+            not matter. For clusters, totals and costs, the horizontal axis is in their unit.
         groups : (n,) array-like, optional
             The group of each row, for one curve per group.
         max_budget : float, optional
@@ -257,7 +257,7 @@ class GroupDisplay:
     >>> display.line_.get_xdata().tolist(), display.ax_.get_title()
     ([40.0, 50.0], 'gap 10.0 points (0.0 to 40.7: within chance)')
 
-    Of certified rows, or of a model and rows:
+    From certified rows, or from a model and rows:
 
     >>> from sklearn.linear_model import LinearRegression
     >>> from unswayed import CertifiedClassifier, LabelBias
@@ -379,7 +379,7 @@ class TradeoffDisplay:
     rates : dict of str to (n,) array-like
         Shares of robust rows, by budget.
     values : (n,) array-like, optional
-        The values of the parameter, for whoever reads the display.
+        The values of the parameter, for reference: they are not drawn.
     what : str
         What is given up.
 
@@ -440,14 +440,14 @@ class TradeoffDisplay:
         Parameters
         ----------
         estimator : CertifiedClassifier or CertifiedRegressor
-            Copies of it are fitted, itself is left alone.
+            Copies of it are fitted; it is not changed.
         X, y : array-like
             Training rows and their labels.
         X_test, y_test : array-like
             Rows to certify, and their labels.
         param_name : str
             The parameter, as `set_params` of the estimator knows it: with a pipeline,
-            "estimator__ridge__alpha", say, or "estimator__n_partitions" of votes.
+            "estimator__ridge__alpha", say, or "estimator__n_partitions" for votes.
         param_range : sequence
             Its values.
         budgets : sequence of int or float

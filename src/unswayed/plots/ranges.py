@@ -40,7 +40,7 @@ class RangeDisplay:
     reference : float, optional
         A line to draw: the threshold of a decision, 0 for coefficients.
     what : str
-        What the ranges are of: the label of their axis.
+        What the ranges are about: the label of their axis.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class RangeDisplay:
     >>> display.ranges_[Verdict.ROBUST].get_segments()[0].tolist()
     [[1.0, 0.0], [3.0, 0.0]]
 
-    Of a model and rows, of its coefficients, or of certified rows:
+    From a model and rows, from its coefficients, or from certified rows:
 
     >>> from sklearn.linear_model import LinearRegression
     >>> from unswayed import CertifiedClassifier, LabelBias
@@ -301,8 +301,9 @@ def _chosen(rows: ArrayLike | None, n_rows: int) -> IntArray:
 class MetricRangeDisplay:
     """Ranges of metrics over all admissible sets of wrong labels.
 
-    A thin bar is what is proven: no set of labels leads outside of it. The thick bar within is what
-    witnesses reach. They are the same where the range is proven to be tight.
+    A thin bar is what is proven: no set of wrong labels that the bias allows takes the metric out
+    of it. The thick bar inside is what witnesses reach. They are the same where the range is proven
+    to be tight.
 
     It is recommended to use `from_estimator` or `from_ranges`.
 

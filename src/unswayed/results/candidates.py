@@ -37,7 +37,7 @@ class Candidates:
     ... ).fit(X, [2.0 * x for x in range(20)])
     >>> certs = model.certify([[3.0]])
     >>> certs.candidates
-    <Candidates: alpha=1 was chosen; 1 of 2 can be: alpha=1>
+    <Candidates: alpha=1 was chosen; 1 of 2 not ruled out: alpha=1>
     >>> certs.candidates.possible.tolist(), certs.candidates.parameters[certs.candidates.chosen]
     ([True, False], {'alpha': 1.0})
     """
@@ -54,7 +54,9 @@ class Candidates:
         left = [name for name, possible in zip(names, self.possible, strict=True) if possible]
         more = ", …" if len(left) > _SHOWN else ""
         listed = ", ".join(left[:_SHOWN]) + more
-        return f"{names[self.chosen]} was chosen; {len(left)} of {len(self)} can be: {listed}"
+        return (
+            f"{names[self.chosen]} was chosen; {len(left)} of {len(self)} not ruled out: {listed}"
+        )
 
     def __repr__(self) -> str:
         return f"<Candidates: {self}>"
@@ -65,9 +67,9 @@ class Candidates:
         columns = {
             "candidate": [_named(self.parameters[each]) for each in at],
             "chosen": ["yes" if each == self.chosen else "" for each in at],
-            "can be chosen": ["yes" if self.possible[each] else "proven not to be" for each in at],
+            "ruled out": ["" if self.possible[each] else "yes, proven" for each in at],
         }
-        many = f"{int(self.possible.sum())} of {len(self)} candidates can be chosen"
+        many = f"{int(self.possible.sum())} of {len(self)} candidates are not ruled out"
         return table(many, columns, total=len(self), what="candidate")
 
 

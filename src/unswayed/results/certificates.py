@@ -53,9 +53,10 @@ class MinimumBudgets:
     They are in the unit of the budget: numbers of labels, or clusters, totals or costs. Sums, which
     are no whole numbers, are known up to rounding: `low` is rounded down, `high` up.
 
-    Of models that are linear in their labels the two differ only where rounding leaves the number
-    open. Of others `low` is one more than what is proven safe, and `high` what was found to
-    overturn the row, infinite if nothing was. Both are NaN where nothing is known.
+    For models that are linear in their labels, the two differ only where rounding leaves the number
+    open. For other models, `low` is one more than the number that is proven safe, and `high` is a
+    number that was found to overturn the row; it is infinite if none was found. Both are NaN where
+    nothing is known.
     """
 
     low: FloatArray
@@ -89,7 +90,8 @@ class CertificateSet(Saved):
     Attributes
     ----------
     prediction : array
-        Class, number or sign that the model says, of the exact solution where it is known.
+        The class, number or sign that the model predicts; that of the exact solution where it is
+        known.
     score : array
         What the model says: its prediction, or its score before the threshold.
     low, high : arrays
@@ -103,19 +105,19 @@ class CertificateSet(Saved):
     verdict : array of Verdict
         UNDECIDED where the bounds, or rounding, leave it open.
     budget : int or float
-        At most so much was taken to be wrong, in `unit`: a number of labels, unless the bias has a
-        budget of another kind.
+        The most that was taken to be wrong at once, in `unit`: a number of labels, unless the bias
+        has a budget of another kind.
     unit : str
         What `budget` and `minimum_budget` count: "labels", "clusters", "total change" (in the unit
         of the labels) or "cost".
     question : str
         What was asked, in words.
     method : array of str
-        How each verdict was reached: "exact", "auto", "cutting-plane", "anchor", "box",
-        "rational", of models that are not linear in their labels "region" and "attack", of votes
-        over partitions "votes", and of searches "candidates" and "replay".
+        How each verdict was reached: "exact", "auto", "cutting-plane", "anchor", "box", "rational";
+        "region" and "attack" for models that are not linear in their labels, "votes" for votes over
+        partitions, "candidates" and "replay" for searches.
     names : tuple of str, optional
-        Of the coefficients, where these are certificates of coefficients.
+        Names of the coefficients, if these are certificates of coefficients.
     trusted : tuple of str
         What the caller vouched for and nobody proved: "sample_weight", or steps of a pipeline
         that were fitted elsewhere.
@@ -123,8 +125,8 @@ class CertificateSet(Saved):
         What scores are, where they are no predictions themselves: "logistic" for log-odds, "log"
         for logarithms of expected counts, "votes" for shares of votes.
     candidates : Candidates, optional
-        The models of which the labels choose one, and which remain possible, where a search such
-        as RidgeCV was fitted.
+        If a search such as RidgeCV was fitted: the models that it chooses from, and those that
+        are not ruled out if labels are wrong.
     source : Source, optional
         The model behind them: it answers for minimum budgets and witnesses.
 
@@ -152,7 +154,8 @@ class CertificateSet(Saved):
     >>> certs[1].prediction, certs.weakest(1).rows.tolist()
     ('no', [1])
 
-    Of coefficients there are standard errors and confidence intervals, beside what is proven:
+    Certificates of coefficients also have standard errors and confidence intervals, which are no
+    proofs:
 
     >>> effects = model.certify_coefficients()
     >>> low, high = effects.confidence_interval()
@@ -210,7 +213,7 @@ class CertificateSet(Saved):
 
     @property
     def highest_rate(self) -> float:
-        """Share of the rows that nothing was found to overturn: at most so many are robust."""
+        """Share of the rows that nothing was found to overturn: no larger share is robust."""
         return float(np.mean(self.verdict != Verdict.NOT_ROBUST))
 
     @property
@@ -251,8 +254,9 @@ class CertificateSet(Saved):
         budget is one. In a sum of biases, each with a limit of its own, it counts labels in all,
         and inf means that none within these limits do.
 
-        Less is proven not to overturn the row; where `minimum_budget_proven` is False it is open
-        whether as much does: `minimum_budgets.high` does. NaN where nothing is known.
+        A smaller budget is proven not to overturn the row. Where `minimum_budget_proven` is False,
+        it is open whether this one does; `minimum_budgets.high` does, unless it is infinite. NaN
+        where nothing is known.
         """
         return self.minimum_budgets.low
 
@@ -281,9 +285,9 @@ class CertificateSet(Saved):
     def confidence_interval(self, confidence: float = CONFIDENCE) -> tuple[FloatArray, FloatArray]:
         """Return confidence intervals of coefficients, by Student's t or the normal distribution.
 
-        A confidence interval allows for chance in the sample and takes every label to be right.
-        From `low` to `high` it is the other way round: labels may be wrong, and sampling error is
-        not in it.
+        A confidence interval allows for chance in the sample and takes every label to be right. The
+        range from `low` to `high` does the opposite: it allows for wrong labels, and not for chance
+        in the sample.
 
         Parameters
         ----------
@@ -302,8 +306,8 @@ class CertificateSet(Saved):
     def by_group(self, groups: ArrayLike) -> GroupRates:
         """Return robustness rate and count per group, in sorted order of the groups.
 
-        Rates are of rows that are proven robust: at least so many are. Undecided rows are counted
-        beside them.
+        A rate is the share of rows that are proven robust. Undecided rows are counted separately,
+        so the true rate may be higher.
 
         Parameters
         ----------
@@ -323,14 +327,14 @@ class CertificateSet(Saved):
 
         Rows *one at a time*, each against its own worst labels, which is what verdicts and
         `robustness_rate` are about; all rows *together* against one set of wrong labels; and labels
-        that are wrong *at random*, which is simulated. It takes a second or two. Of budgets that
-        are no numbers of labels nothing is simulated, and *together* is answered for few rows only:
+        that are wrong *at random*, which is simulated. It takes a second or two. If the budget is
+        not a number of labels, nothing is simulated, and *together* is answered for few rows only:
         `certify_together` answers it for more.
 
         Parameters
         ----------
         seed : int
-            Of the random draws.
+            Seed of the random draws.
 
         Returns
         -------
@@ -371,9 +375,8 @@ class CertificateSet(Saved):
     def weakest(self, n: int = 10) -> CertificateRows:
         """Return the rows that the fewest wrong labels overturn, the weakest first.
 
-        Their order is that of `minimum_budget`, which is computed for it: what is proven not to
-        overturn a row. Where more is open of one of two rows, it is the later one; else the lower
-        row number comes first. Rows of which nothing is known come before all others.
+        Rows are ordered by `minimum_budgets.low`, then by `minimum_budgets.high`, then by row
+        number. Where nothing is known, `low` counts as 0. Minimum budgets are computed for this.
 
         Parameters
         ----------
@@ -390,15 +393,15 @@ class CertificateSet(Saved):
         return CertificateRows(self, self.minimum_budgets.weakest_first()[: operator.index(n)])
 
     def plot(self, **options: Any) -> Any:
-        """Draw the share of robust rows over the budget; of coefficients, their ranges.
+        """Draw the share of robust rows over the budget; for coefficients, draw their ranges.
 
         Needs the extra `plots`.
 
         Parameters
         ----------
         **options
-            As for `RobustnessCurveDisplay.from_certificates`, such as ``groups`` and ``ax``; of
-            coefficients as for `RangeDisplay.from_certificates`.
+            As for `RobustnessCurveDisplay.from_certificates`, such as ``groups`` and ``ax``; for
+            coefficients, as for `RangeDisplay.from_certificates`.
 
         Returns
         -------
@@ -414,8 +417,9 @@ class CertificateSet(Saved):
     def witness(self, row: int) -> Witness | None:
         """Return the smallest set of label changes that overturns a row.
 
-        Where rounding hides whether fewer labels would do (`minimum_budget_proven`), it has as
-        many as are proven to be enough; after ``resolve="exact"`` it is always the smallest.
+        If rounding leaves open whether fewer labels would do (`minimum_budget_proven` is False), it
+        has as many labels as are proven to be enough; after ``resolve="exact"`` it is always the
+        smallest.
 
         Parameters
         ----------
@@ -446,11 +450,11 @@ class CertificateSet(Saved):
         Returns
         -------
         dict of str to array or list
-            One entry per certificate in each. Of logistic regression with ranges of probabilities,
-            and of this, Poisson regression and votes with ``enough``: how many labels were found
-            to be enough to overturn a row. Where minimum budgets are no numbers of labels, with
-            their ``unit``. Of coefficients with ``standard_error`` and the ends of 95 % confidence
-            intervals, which are NaN where they are not computed.
+            One entry per certificate in each. Logistic regression adds ranges of probabilities.
+            Logistic and Poisson regression and votes add ``enough``: how many labels were found to
+            be enough to overturn a row. Budgets that are not numbers of labels add their ``unit``.
+            Coefficients add ``standard_error`` and the ends of 95 % confidence intervals, which are
+            NaN where they are not computed.
         """
         columns: dict[str, Any] = {} if self.names is None else {"name": list(self.names)}
         extra: dict[str, Any] = {}
@@ -481,8 +485,8 @@ class CertificateSet(Saved):
     def to_frame(self) -> Any:
         """Return a frame of the library the test rows came in.
 
-        For arrays, and for certificates that were pickled, of the first of pandas, polars and
-        pyarrow that is installed.
+        For arrays, and for certificates that were pickled, the library is the first of pandas,
+        polars and pyarrow that is installed.
 
         Returns
         -------
@@ -517,8 +521,8 @@ class CertificateSet(Saved):
             Columns of the table to compare groups by.
         y_true : array-like, optional
             The labels of the certified rows, as they were passed to `fit`. With them the page says
-            how often the model is right, and shows class balance and confusion table. Of
-            `cross_certify` they are known.
+            how often the model is right, and shows class balance and confusion table. Certificates
+            of `cross_certify` have them already.
 
         Returns
         -------

@@ -66,7 +66,7 @@ class TogetherCertificate(Saved):
         No admissible set of wrong labels overturns more: a proof. A sum of weights, where rows were
         given weights.
     at_least : int or float
-        The witness overturns so many.
+        How many the witness overturns, or the sum of their weights.
     proven : bool
         The two are equal, so that this is the answer.
     witness : CollectiveWitness
@@ -81,7 +81,7 @@ class TogetherCertificate(Saved):
         of a tree). The engine computes all of them with error bounds; a solver only suggests the
         sums and the cases.
     budget : float
-        At most so much was taken to be wrong.
+        The most that was taken to be wrong at once.
     question : str
         What was asked, in words.
     trusted : tuple of str
@@ -163,9 +163,9 @@ class MetricRange(Saved):
     metric : str
         Its name.
     value : float
-        Of the model as trained.
+        The metric of the model as trained.
     low, high : float
-        No admissible set of wrong labels leads outside of this range: a proof.
+        No set of wrong labels that the bias allows takes the metric out of this range: a proof.
     inner_low, inner_high : float
         Values that the witnesses reach, or go beyond.
     proven_low, proven_high : bool
@@ -175,7 +175,7 @@ class MetricRange(Saved):
     n_rows : int
         Rows that the metric is about.
     budget : float
-        At most so much was taken to be wrong.
+        The most that was taken to be wrong at once.
     question : str
         What was asked, in words.
     trusted : tuple of str

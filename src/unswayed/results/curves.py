@@ -130,7 +130,7 @@ class Summary:
     Attributes
     ----------
     labels : int or float
-        How many labels are wrong; of a budget of another kind, how much, in its unit.
+        How many labels are wrong; for a budget of another kind, how much, in its unit.
     rows : int
         How many predictions there are.
     robust : int
@@ -141,7 +141,7 @@ class Summary:
         No set of wrong labels changes more predictions than this: a proof. None where nothing is
         known but what holds for rows one at a time.
     at_least : int or None
-        Some set of wrong labels changes as many; None where nobody looked for one.
+        Some set of wrong labels changes this many predictions; None if no set was searched for.
     random : RandomDraws or None
         None where nothing was drawn.
     keeps : str

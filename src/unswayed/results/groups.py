@@ -1,4 +1,4 @@
-"""Rates of groups and the gap between them, with intervals for chance in which rows these are."""
+"""Rates of groups and the gap between them, with confidence intervals: the rows are a sample."""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from unswayed.results.notebook import SHOWN, table
 from unswayed.words import as_text, between, share_range
 
 CONFIDENCE = 0.95
-"""Of every interval that is shown."""
+"""The confidence of every interval that is shown."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,7 +153,7 @@ def gap_interval(
 
     Examples
     --------
-    Of two groups it is the interval of their difference. With a third one it is wider.
+    For two groups it is the interval of their difference. A third group makes it wider.
 
     >>> low, high = gap_interval([56, 48], [70, 80])
     >>> round(low, 4), round(high, 4)

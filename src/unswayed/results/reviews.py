@@ -29,16 +29,16 @@ class ExpectedChecks:
     Attributes
     ----------
     checks : (q,) array of int
-        After so many checks; of an audit, so many further ones.
+        Numbers of checks after which rows are counted; for an audit, of further checks.
     counts : (draws, q) array of int
-        Of a review, rows proven robust for the refitted model of each draw; of an audit, rows that
-        are confirmed in each simulated one.
+        For a review, rows proven robust for the refitted model of each draw; for an audit, rows
+        confirmed in each simulated audit.
     error_rate : float
-        How likely every checked label was taken to be wrong.
+        The probability with which each checked label was taken to be wrong.
     n_rows : int
         How many rows are asked about.
     become : {"robust", "confirmed"}
-        What rows are counted that are.
+        What the counted rows have become.
 
     Examples
     --------
@@ -100,8 +100,8 @@ class ReviewPlan:
     """Labels to check, in this order, and how many predictions are robust once they are checked.
 
     What is promised holds if the labels turn out to be right: they then are no longer among those
-    that may be wrong. Where one is wrong and gets corrected, the model is another one:
-    `model.reviewed` fits it, and its certificates are its own.
+    that may be wrong. If a label is wrong and gets corrected, `model.reviewed` fits another model,
+    which has certificates of its own.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class ReviewPlan:
     labels : (m,) array
         Their labels as they are.
     cost : (m,) array
-        Of checking each.
+        The cost of checking each.
     batch : (m,) array of int
         Which reviewer gets it, counted from 1.
     robust_after : (m + 1,) array of int
@@ -121,7 +121,7 @@ class ReviewPlan:
     baselines : dict of str to array
         The same for other orders: see `baseline`.
     budget : float
-        So much was taken to be wrong among the labels that are not checked.
+        The most that was taken to be wrong at once, among the labels that are not checked.
     question : str
         What was asked, in words.
     trusted : tuple of str
@@ -180,10 +180,10 @@ class ReviewPlan:
     ) -> ExpectedChecks:
         """Estimate how many rows will be robust, if some checked labels turn out to be wrong.
 
-        Which of them are wrong is drawn, each by itself; these are corrected, to the other class
-        or to a number drawn evenly from their interval, and the model is fitted again. Rows are
-        then counted that are proven robust for that model. It is a simulation: it says what is
-        usual at this error rate, and promises nothing, as `robust_after` does.
+        Which of them are wrong is drawn, each by itself; these are corrected, to the other class or
+        to a number drawn evenly from their interval, and the model is fitted again. The rows that
+        are proven robust for that model are then counted. It is a simulation: it says what is usual
+        at this error rate. Unlike `robust_after`, it promises nothing.
 
         Parameters
         ----------
@@ -236,7 +236,7 @@ class ReviewPlan:
         return np.cumsum(self.cost)
 
     def baseline(self, kind: str) -> FloatArray:
-        """Return how many rows are proven robust after so many checks in another order.
+        """Return how many rows are proven robust after each number of checks, in another order.
 
         Parameters
         ----------
@@ -276,7 +276,7 @@ class ReviewPlan:
     def to_frame(self) -> Any:
         """Return a frame of the library the training rows came in, one row per label.
 
-        For arrays, of the first of pandas, polars and pyarrow that is installed.
+        For arrays, the library is the first of pandas, polars and pyarrow that is installed.
 
         Returns
         -------
@@ -331,7 +331,7 @@ class ReviewPlan:
 
 @dataclass(frozen=True, eq=False)
 class Reviewed:
-    """What is left of a review.
+    """The outcome of a review: corrected labels, and a model that was fitted on them.
 
     Attributes
     ----------
@@ -342,7 +342,7 @@ class Reviewed:
     checked : (m,) array of int
         Training rows whose labels were checked, ascending.
     corrected : (k,) array of int
-        Those of them whose labels were wrong, ascending.
+        The checked rows whose labels were wrong, ascending.
 
     Examples
     --------

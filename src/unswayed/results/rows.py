@@ -44,7 +44,7 @@ class Witness:
     places : tuple, optional
         File (or partition) and row of each, where training rows are in files.
     rival : optional
-        Of several classes, the one that draws level with the predicted one, or passes it.
+        With three or more classes, the one that draws level with the predicted one, or passes it.
     uses : str, optional
         What they take up of the budget, such as "2 clusters", where it is no number of labels.
 
@@ -89,9 +89,9 @@ class Certificate:
     Attributes
     ----------
     certificates : CertificateSet
-        Those that it is one of.
+        The set that it belongs to.
     row : int
-        Its number among them, from 0.
+        Its row number in that set, from 0.
 
     Examples
     --------
@@ -220,9 +220,9 @@ class CertificateRows:
     Attributes
     ----------
     certificates : CertificateSet
-        Those that they are some of.
+        The set that they were selected from.
     rows : (m,) array of int
-        Their numbers among them, from 0.
+        Their row numbers in that set, from 0.
 
     Examples
     --------

@@ -24,9 +24,9 @@ class Saved:
         """Write a certificate file, which `unswayed verify` checks without trusting the engine.
 
         It holds the question, hashes of the data and the claims, with the labels that prove what
-        can be reached, but not the data: whoever checks it has those, or is given them. A second
-        file, named ``.proof.npz`` instead of ``.json``, holds what proves the claims. The checker
-        reads it from beside the first.
+        can be reached, but not the data: a checker needs these too. A second file, named
+        ``.proof.npz`` instead of ``.json``, holds what proves the claims. The checker reads it from
+        beside the first.
 
         Parameters
         ----------

@@ -57,7 +57,7 @@ class Comparison:
             )
         if targets[0].log != targets[1].log:
             raise InputError(
-                "one of the two is of logarithms, so that their distances have different units; "
+                "one of the two predicts logarithms, so that their distances have different units; "
                 "pass --log for both or for none"
             )
         if first.unit != second.unit:

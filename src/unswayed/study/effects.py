@@ -417,8 +417,8 @@ class _Asking:
         caveats = []
         if not found.searched:
             text = (
-                f"whether some of the {len(every):,} columns depend on one another was not looked "
-                "for, because they are too many"
+                f"the {len(every):,} columns are too many to check whether some of them depend on "
+                "one another"
             )
             caveats.append(Caveat("collinear-columns", text))
         what = "so the penalty, not the data, divides their effect among them"

@@ -19,7 +19,7 @@ from unswayed.study.review import read_review
 from unswayed.study.study import Study
 
 NEXT = 50
-"""Further checks whose worth is told."""
+"""Numbers of further checks whose effect is estimated."""
 
 
 def start_audit(study: Study, options: Any, about: dict[str, Any]) -> LabelAudit:
@@ -105,8 +105,8 @@ def noise_facts(study: Study, rate: float) -> dict[str, Any]:
     """Return how likely labels that are wrong at random change the predictions of test rows."""
     if not study.target.classes:
         raise InputError(
-            "--noise is about classes, and the label is a number, of which nobody said how far it "
-            "is off; in Python, overturn_probability takes LabelNoise.shifts(...)"
+            "--noise is about classes, and the label is a number: how far a wrong number is off is "
+            "not known; in Python, overturn_probability takes LabelNoise.shifts(...)"
         )
     parts = [each.question for each in study.scheme.asked(study)]
     for part in parts:

@@ -34,7 +34,9 @@ from unswayed.tables.files import sha256
 from unswayed.words import counted, listed, shorten
 
 _VERSUS = 6  # classes named of the rest
-_HIGHEST = "1 for its own labels and 0 for all others; the class with the highest score is said"
+_HIGHEST = (
+    "1 for its own labels and 0 for all others; the class with the highest score is predicted"
+)
 _BALANCED = ", the share of positive labels, which moves with the labels"
 OWN = ("file", "row", "label", "new label")
 """Columns that a table of label changes has by itself."""
@@ -319,10 +321,10 @@ def _effects(study: Study, asked: Asked) -> dict[str, Any]:
     count = whole.count(whole.request.budget)
     assert whole.alpha is not None  # noqa: S101  (one model)
     scope = (
-        "Each fold has a model of its own, so these are of one more, with "
-        f"{whole.request.kind.penalty(whole.alpha)}, trained on {whole.n_train:,} rows of all "
-        f"folds; {whole.request.budget.text} of its labels are {whole.labels_in_words(count)}; "
-        "standard errors are of that model too"
+        "Each fold has a model of its own. These coefficients and their standard errors are those "
+        f"of one more model, with {whole.request.kind.penalty(whole.alpha)}, trained on "
+        f"{whole.n_train:,} rows of all folds; {whole.request.budget.text} of its labels are "
+        f"{whole.labels_in_words(count)}"
     )
     return found | {"scope": scope, "labels": count}
 
@@ -375,7 +377,7 @@ def _model(study: Study) -> str:
     rest = f" versus the rest ({listed(versus, _VERSUS)})" if versus else ""
     if kind.log_odds:
         share = probability(study.model.threshold_)
-        return f"{words}; {positive}{rest} is said above a probability of {share:.6g}"
+        return f"{words}; {positive}{rest} is predicted above a probability of {share:.6g}"
     threshold = f"{study.model.threshold_:g}"
     if balanced and study.fold is not None:
         threshold = "a threshold per fold"
@@ -425,7 +427,7 @@ def _about_the_threshold(study: Study) -> list[Caveat]:
         Caveat(
             "threshold-outside-scores",
             f"--threshold {ends[0]:g} is outside the {what} of the test rows, {ends[1]:.3g} to "
-            f"{ends[2]:.3g}, so that every one of them is told {study.predictions[0]!r}",
+            f"{ends[2]:.3g}, so that {study.predictions[0]!r} is predicted for all of them",
             f"pass a threshold between them{instead}",
         )
     ]

@@ -59,7 +59,7 @@ class Metric:
         if name in MEANS:
             raise InputError(
                 f"--metric {name} is about predicted numbers, and here are classes; "
-                "selection_rate is the share that is told the second one"
+                "selection_rate is the share of rows for which the second class is predicted"
             )
         try:
             found = Named.read(name)
@@ -229,7 +229,7 @@ class Fairness:
                 named = ", ".join(map(repr, out[:4])) + (", …" if len(out) > 4 else "")
                 notes.append(
                     f"--groups: {shorten(column)!r} is {named} in training rows but in no test row "
-                    "that is asked about, so that nothing is said of "
+                    "that is asked about, so the answer does not cover "
                     f"{'it' if len(out) == 1 else 'them'}"
                 )
         return notes
@@ -450,8 +450,8 @@ class Limit:
             f"{'most' if self.above else 'least'} {bound}",
             BROKEN: f"{many} can take {what} to {best}"
             + ("" if already else f", {beyond} {self.text}"),
-            OPEN: f"whether {many} take {what} {beyond} {self.text} is open: {best} is reached, "
-            f"{bound} not excluded; {settle}",
+            OPEN: f"whether {many} take {what} {beyond} {self.text} is open: some reach {best}, "
+            f"and {bound} is not ruled out; {settle}",
         }[verdict]
         return {
             "metric": self.metric.title,

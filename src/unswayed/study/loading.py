@@ -561,6 +561,6 @@ def _general(train: pa.Table, table: pa.Table, columns: tuple[OtherColumn, ...])
         made.append(Caveat("missing-values", text, ways))
     more = [name for name in table.column_names if name not in train.column_names]
     if more:
-        text = f"the training file has no column {listed(more, _LISTED)}, so nothing is made of it"
+        text = f"the training file has no column {listed(more, _LISTED)}, so the model ignores it"
         made.append(Caveat("unused-column", text))
     return made

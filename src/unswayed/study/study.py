@@ -189,8 +189,8 @@ class OneModel:
         request, n_test, n_train = study.request, len(study.test), study.n_train
         if request.method == "exact" and not study.verdicts_only and n_test * n_train > _MANY:
             study.notes.append(
-                f"exact ranges over {n_train:,} training rows take their time; --method auto "
-                "gives the same verdicts faster, with ranges that are wider than need be"
+                f"exact ranges over {n_train:,} training rows take a while; --method auto "
+                "gives the same verdicts faster, with wider ranges"
             )
         chunk = request.kind.chunk
         starts, columns, kept = range(0, n_test, chunk), [], []

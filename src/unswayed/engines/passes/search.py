@@ -226,7 +226,7 @@ class Search:
         return np.asarray(found.moved * within[:, None])
 
     def floor(self, rank: float) -> float:
-        """Return a threshold that about so many effects of the first line exceed, rather more."""
+        """Return a threshold that probably more than `rank` effects of the first line exceed."""
         ((_, effects),) = _sorted_effects(self._sample, self._weights[:1], self._lines)
         expected = rank * self._share
         expected += _SPREAD * (np.sqrt(expected) + 1.0)

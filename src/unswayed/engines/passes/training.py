@@ -62,7 +62,7 @@ class Work(ABC, Generic[P]):
 
 
 class Scan(Protocol):
-    """Whoever has work done with all training labels."""
+    """The protocol of a scan: it has work done with all training labels."""
 
     @property
     def fingerprint(self) -> str:
