@@ -304,6 +304,8 @@ class CandidatesCase:
 
     def _replay(self, changed: IntArray, added: FloatArray, budget: Budget) -> None:
         """Fit the whole search to changed labels, and remember which rows that overturns."""
+        moved = added != 0  # labels that could only do harm stay as they are
+        changed, added = changed[moved], added[moved]
         key = changed.tobytes() + added.tobytes()
         if not len(changed) or key in self._tried:
             return
