@@ -84,7 +84,7 @@ def test_a_stated_count_of_zero_is_allowed_and_says_that_it_proves_nothing():
 def test_a_classifier_that_says_one_class_warns_once_a_call(estimator):
     fitted = model(1, estimator).fit(X, RARE)
     (message,) = warned(lambda: fitted.certify(X))
-    assert "says 0 of " in message
+    assert "predicts 0 for " in message
 
 
 def test_folds_that_say_one_class_warn_once():

@@ -297,7 +297,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix or frame
-            Rows, of the same columns as the training rows.
+            Rows with the same columns as the training rows.
         budget : int, float or Budget, optional
             Instead of the bias's own: a count of labels, or a share of the training rows.
         method : {"exact", "auto", "sandwich", "box"}, ParameterBox, Sandwich or Certifier
@@ -467,7 +467,7 @@ class Certified(MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix or frame
-            Rows, of the same columns as the training rows.
+            Rows with the same columns as the training rows.
         noise : LabelNoise
             How likely labels are wrong, and what they are then.
         method : {"chernoff", "convolution"}

@@ -208,7 +208,7 @@ LinearSmoother, PartitionedClassifier, or a Pipeline that ends in one
         Parameters
         ----------
         X : array, sparse matrix or frame
-            Rows, of the same columns as the training rows.
+            Rows with the same columns as the training rows.
 
         Returns
         -------
@@ -227,7 +227,7 @@ LinearSmoother, PartitionedClassifier, or a Pipeline that ends in one
         Parameters
         ----------
         X : array, sparse matrix or frame
-            Rows, of the same columns as the training rows.
+            Rows with the same columns as the training rows.
 
         Returns
         -------

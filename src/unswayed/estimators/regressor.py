@@ -116,7 +116,7 @@ Pipeline that ends in one
         Parameters
         ----------
         X : array, sparse matrix or frame
-            Rows, of the same columns as the training rows.
+            Rows with the same columns as the training rows.
 
         Returns
         -------

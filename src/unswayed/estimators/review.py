@@ -108,7 +108,7 @@ class Reviewable(CertifiedTogether):
         Parameters
         ----------
         X : array, sparse matrix or frame
-            Rows, of the same columns as the training rows.
+            Rows with the same columns as the training rows.
         labels : int
             How many labels are checked, at most.
         budget : int, float or Budget, optional
@@ -210,7 +210,7 @@ class Reviewable(CertifiedTogether):
         Parameters
         ----------
         X : array, sparse matrix or frame
-            Rows, of the same columns as the training rows; None to audit coefficients.
+            Rows with the same columns as the training rows; None to audit coefficients.
         risk : float
             How likely something false may be confirmed.
         together : {"each", "all", "discoveries"}

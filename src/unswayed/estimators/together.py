@@ -65,7 +65,7 @@ class CertifiedTogether(Certified):
         Parameters
         ----------
         X : array, sparse matrix or frame
-            Rows, of the same columns as the training rows.
+            Rows with the same columns as the training rows.
         budget : int, float or Budget, optional
             Instead of the bias's own: a count of labels, or a share of the training rows.
         time_limit : float
@@ -130,7 +130,7 @@ class CertifiedTogether(Certified):
         Parameters
         ----------
         X : array, sparse matrix or frame
-            Rows, of the same columns as the training rows.
+            Rows with the same columns as the training rows.
         metric : str, RowSum, quotient of two, or callable
             For a classifier, one of fairlearn's names: "selection_rate", "accuracy",
             "true_positive_rate", "true_negative_rate", "false_positive_rate" and

@@ -184,7 +184,7 @@ class PartitionedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix or frame
-            Rows, of the same columns as the training rows.
+            Rows with the same columns as the training rows.
 
         Returns
         -------
@@ -213,7 +213,7 @@ class PartitionedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix or frame
-            Rows, of the same columns as the training rows.
+            Rows with the same columns as the training rows.
 
         Returns
         -------
@@ -229,7 +229,7 @@ class PartitionedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix or frame
-            Rows, of the same columns as the training rows.
+            Rows with the same columns as the training rows.
 
         Returns
         -------
@@ -245,7 +245,7 @@ class PartitionedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix or frame
-            Rows, of the same columns as the training rows.
+            Rows with the same columns as the training rows.
 
         Returns
         -------

@@ -113,7 +113,7 @@ class RobustnessCurveDisplay:
         estimator : CertifiedClassifier or CertifiedRegressor
             Fitted.
         X : array, sparse matrix or frame
-            Rows, of the same columns as the training rows.
+            Rows with the same columns as the training rows.
         groups : (n,) array-like, optional
             The group of each row, for one curve per group.
         max_budget : float, optional
@@ -296,7 +296,7 @@ class GroupDisplay:
         estimator : CertifiedClassifier or CertifiedRegressor
             Fitted.
         X : array, sparse matrix or frame
-            Rows, of the same columns as the training rows.
+            Rows with the same columns as the training rows.
         groups : (n,) array-like
             The group of each row.
         budget : int, float or Budget, optional

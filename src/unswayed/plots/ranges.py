@@ -119,7 +119,7 @@ class RangeDisplay:
         estimator : CertifiedClassifier or CertifiedRegressor
             Fitted. The threshold of a classifier is drawn too.
         X : array, sparse matrix or frame
-            Rows, of the same columns as the training rows.
+            Rows with the same columns as the training rows.
         budget : int, float or Budget, optional
             Instead of the bias's own.
         rows : array-like of int, optional
@@ -368,7 +368,7 @@ class MetricRangeDisplay:
         estimator : CertifiedClassifier or CertifiedRegressor
             Fitted.
         X : array, sparse matrix or frame
-            Rows, of the same columns as the training rows.
+            Rows with the same columns as the training rows.
         metric : str, RowSum, quotient of two, or callable
             As for `certify_metric`.
         groups : (n,) array-like, optional

@@ -84,12 +84,12 @@ def _are_numbers(cells: Sequence[Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ReportPage(PathLike[str]):
-    """A page that was written: notebooks show a link to it, and it is taken for its path.
+    """A page that was written: notebooks show a link to it, and it can be used as its path.
 
     Attributes
     ----------
     path : Path
-        Where it is, from the root on.
+        Its absolute path.
 
     Examples
     --------
