@@ -119,7 +119,9 @@ TERMS = re.findall(
 )
 ORDINARY = (
     "audit",
+    "effect",
     "facts",
+    "lead",
     "together",
 )  # words that pages use in their everyday sense, too
 # Longest first, so that "minimum budget" is not taken for "budget".

@@ -405,10 +405,22 @@ def witness(train: str, options: WitnessOptions) -> int:
             write_table(out, columns, escape=options.escape_formulas)
         digits = _digits(study, facts["score"], facts["new_score"])
         limited = isinstance(request.stated, InParts) and len(request.stated.terms) > 1
-        _show_witness(terminal, facts | {"limited": limited}, study, digits)
+        beyond = _beyond(study, facts) if options.bias.budget and options.folds is None else None
+        _show_witness(terminal, facts | {"limited": limited, "beyond": beyond}, study, digits)
         introduce(terminal, (*study.notes, *study.last_notes()), facts)
         terminal.answer(facts | study.pass_facts())
     return 0
+
+
+def _beyond(study: Study, facts: dict[str, Any]) -> str | None:
+    """Say that the labels are more than the budget allows, where fewer are proven not to do it."""
+    most, safe = study.count(study.request.budget), facts.get("proven_not_to", math.inf)
+    if study.unit != "labels" or not facts["overturned"] or facts["labels"] <= most:
+        return None
+    if safe is None or safe < most:
+        return None
+    allowed = f"{labels(int(most))} ({study.request.budget.text})"
+    return f"the budget allows {allowed}: within it, no wrong labels change this prediction"
 
 
 def _position(study: Study, row: int) -> int:
@@ -482,7 +494,7 @@ def _show_witness(
     terminal.say(f"{facts['labels_in_words']}{comma} {verb} row {facts['row']}.", style="bold")
     if "proven_not_to" in facts:
         terminal.say(_smallest(facts))
-    terminal.say(predicted, *asked)
+    terminal.say(facts["beyond"], predicted, *asked)
     say_read(terminal, facts)
     terminal.say()
     # Columns whose cells are those of the row throughout say nothing about the labels.

@@ -182,7 +182,8 @@ def say_kept(terminal: Terminal, facts: dict[str, Any]) -> None:
             said += f"; {main['undecided']:,} {'is' if main['undecided'] == 1 else 'are'} undecided"
         if main["three"] is not None:
             most = main["three"]["together"]["at_most"]
-            said += f"; one set of wrong labels changes at most {number_end(most, 1)} of them all"
+            many = f"{number_end(most, 1)} prediction{'' if most == 1 else 's'}"
+            said += f"; one set of wrong labels changes at most {many}"
     terminal.say(f"{said}.", style="bold")
 
 

@@ -22,7 +22,7 @@ _DIFFERENT = 10  # so many labels that all differ are no classes
 
 
 class CertifiedClassifier(ClassifierMixin, Reviewable):
-    """A binary classifier whose predictions come with proofs.
+    """A classifier whose predictions come with proofs.
 
     Parameters
     ----------

@@ -195,11 +195,19 @@ class GradientDescentRegressor(RegressorMixin, BaseEstimator):
         return np.asarray((rows - self.centre_) @ self.coef_ + self.label_mean_)
 
 
+_MOST_STEPS = 1_000_000
+
+
 def check_steps(model: Any) -> None:
     """Raise unless the number of steps and their size are numbers that can be taken."""
     steps, size = model.steps, model.step_size
     if isinstance(steps, bool) or not isinstance(steps, Integral) or steps < 1:
         raise InputError(f"steps must be a whole number, 1 or more, got {steps!r}")
+    if steps > _MOST_STEPS:
+        raise InputError(
+            f"steps are taken one after the other, and {steps:,} would take too long; pass at most "
+            f"{_MOST_STEPS:,}, or Ridge, which so many steps hardly differ from"
+        )
     number = isinstance(size, int | float | np.number) and not isinstance(size, bool)
     if not (number and 0 < size < math.inf) and not (isinstance(size, str) and size == "auto"):
         raise InputError(f"step_size must be 'auto' or a positive number, got {size!r}")

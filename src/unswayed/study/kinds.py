@@ -179,7 +179,7 @@ class AlphaChoice:
         --------
         >>> print(AlphaChoice((100.0,), 5000, None, SEARCH, (30.0, 100.0)).in_words())
         alpha 100 was chosen by the leave-one-out errors of all 5,000 training rows, so wrong labels
-        can change it, and the certificates cover that: 2 of the 10 alphas tried are not ruled out
+        may change it, and the certificates cover that: 2 of the 10 alphas tried are not ruled out
         within the budget (30, 100), and robust means robust with each of these
         """
         kind, left = self.kind, self.possible
@@ -189,7 +189,7 @@ class AlphaChoice:
             return f"{chosen}; wrong labels within the budget can choose no other of the {tried}"
         named = ", ".join(f"{each:g}" for each in left)
         return (
-            f"{chosen}, so wrong labels can change it, and the certificates cover that: "
+            f"{chosen}, so wrong labels may change it, and the certificates cover that: "
             f"{len(left)} of the {tried} are not ruled out within the budget ({named}), and robust "
             "means robust with each of these"
         )

@@ -263,7 +263,10 @@ class Loader:
         else:
             fill = "to fill them in" + (" where it is not the label" if label in gaps else "")
             ways.append(f"--missing impute {fill}")
-            ways.append(f"{option('--ignore', features)} to do without these columns")
+            ways.append(
+                f"{option('--ignore', features)} to do without these columns (or --features, which "
+                "names those to use)"
+            )
         return InputError(
             f"{path}: column {', '.join(shown)} (first in row {first:,}); pass "
             f"{', '.join(ways[:-1])}, or {ways[-1]}"

@@ -258,6 +258,7 @@ _CALLED = {
     "socialsecurity personnummer",
 }
 _BY_NAME = {word: kind for kind, words in _CALLED.items() for word in words.split()}
+_WHOLE = (["first"], ["last"], ["given"], ["family"])  # beside others they say nothing
 _NOT_OF_BIRTH = frozenset("weight height length order rate rates place country".split())
 _BY_CELL = {
     "e-mail addresses": re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+"),
@@ -278,6 +279,8 @@ def not_shown(name: str, values: pa.ChunkedArray, n_distinct: int) -> str | None
     Examples
     --------
     >>> not_shown("applicant name", pa.chunked_array([["x", "y"]]), 2)
+    'looks like names'
+    >>> not_shown("last", pa.chunked_array([["simmons", "staime"]]), 2)
     'looks like names'
     >>> not_shown("contact", pa.chunked_array([["ann@example.org", "bo@example.org"]]), 2)
     'looks like e-mail addresses'
@@ -303,7 +306,7 @@ def _by_name(name: str) -> str | None:
     if _NOT_OF_BIRTH.intersection(words):
         words = [word for word in words if word not in ("birth", "born")]
     said = (_BY_NAME.get(word) for word in ("".join(words), *reversed(words)))
-    return next(filter(None, said), None)
+    return "names" if words in _WHOLE else next(filter(None, said), None)
 
 
 def _by_cells(values: pa.ChunkedArray, n_distinct: int) -> str | None:
