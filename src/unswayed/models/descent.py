@@ -203,9 +203,9 @@ def check_steps(model: Any) -> None:
     steps, size = model.steps, model.step_size
     if isinstance(steps, bool) or not isinstance(steps, Integral) or steps < 1:
         raise InputError(f"steps must be a whole number, 1 or more, got {steps!r}")
-    if steps > _MOST_STEPS:
+    if int(steps) > _MOST_STEPS:
         raise InputError(
-            f"steps are taken one after the other, and {steps:,} would take too long; pass at most "
+            f"steps are taken one after the other, and {int(steps):,} would take too long; pass at most "
             f"{_MOST_STEPS:,}, or Ridge, which so many steps hardly differ from"
         )
     number = isinstance(size, int | float | np.number) and not isinstance(size, bool)
