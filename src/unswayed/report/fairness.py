@@ -179,7 +179,7 @@ def headline(facts: dict[str, Any]) -> dict[str, Any]:
             for group in rate["groups"]
         ]
         others = [*found["overall"], *(each for each in rates if not each["small"])]
-        line = next(iter(others), gap or rates[0])
+        line = others[0] if others else gap or rates[0]
         metric = _Metric.of(line["metric"], facts)
         whom = f" of {line['column']} {line['group']}" if "group" in line else ""
         now = f"The {metric.words}{whom} is", metric.end(line["value"])
