@@ -205,8 +205,8 @@ def check_steps(model: Any) -> None:
         raise InputError(f"steps must be a whole number, 1 or more, got {steps!r}")
     if int(steps) > _MOST_STEPS:
         raise InputError(
-            f"steps are taken one after the other, and {int(steps):,} would take too long; pass at most "
-            f"{_MOST_STEPS:,}, or Ridge, which so many steps hardly differ from"
+            f"steps are taken one after the other, and {int(steps):,} would take too long; pass at "
+            f"most {_MOST_STEPS:,}, or Ridge, which many steps hardly differ from"
         )
     number = isinstance(size, int | float | np.number) and not isinstance(size, bool)
     if not (number and 0 < size < math.inf) and not (isinstance(size, str) and size == "auto"):
