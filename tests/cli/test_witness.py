@@ -141,7 +141,7 @@ def test_labels_are_also_a_share_of_those_that_may_be_wrong(asked, folder):
         *("certify", "people.csv", *CLASSES, "--only", "gender == 'male'", "--budget", "5%"),
         cwd=folder,
     )
-    assert "budget 5%: 10 labels, " in done.stdout
+    assert "up to 10 labels (5% of all, " in done.stdout
     assert " that may be wrong" in done.stdout
 
 
