@@ -47,7 +47,7 @@ def test_where_rounding_hides_every_movement_the_page_says_so(hard):
     assert done.returncode == 0, done.stderr
     page = (hard / "r.html").read_text()
     assert "within <strong>unknown</strong>" in page
-    assert "Rounding hides how far predictions can move" in page
+    assert "Rounding errors hide how far predictions can move" in page
     done = unswayed_here("certify", *asked, "--resolve", "exact", cwd=hard)
     assert done.returncode == 0, done.stderr
     assert "unknown" not in (hard / "r.html").read_text().split("<script")[0]
