@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from reproduction.experiment import Comparison, Record
-from reproduction.pages import compared, page, table, verdict
+from reproduction.pages import claims_page, compared, experiment_page, page, table, verdict
 
 HERE = Path(__file__).parent
 
@@ -18,9 +18,20 @@ def test_a_record_survives_json():
     assert Record.from_dict(json.loads(json.dumps(record.to_dict()))) == record
 
 
-def test_the_page_of_a_frozen_record_is_the_frozen_page():
-    written = page([frozen()], images="images/reproduction", command="unswayed reproduce")
-    assert written == (HERE / "frozen.md").read_text()
+def written():
+    """The summary of a frozen record, its own page and its claims."""
+    record = frozen()
+    return "\n".join(
+        (
+            page([record], folder="reproduction", command="unswayed reproduce"),
+            experiment_page(record, "images/reproduction"),
+            claims_page([record]),
+        )
+    )
+
+
+def test_the_pages_of_a_frozen_record_are_the_frozen_pages():
+    assert written() == (HERE / "frozen.md").read_text()
 
 
 def test_differences_are_between_figures_as_printed():
