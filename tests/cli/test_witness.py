@@ -150,3 +150,15 @@ def test_a_witness_against_a_balanced_threshold_overturns_when_refitted(asked):
     facts = ask("--threshold", "balanced", "--json")
     assert facts["overturned"]
     assert facts["new_prediction"] != facts["prediction"]
+
+
+def test_a_witness_beyond_the_budget_is_said_to_be_one(folder):
+    ask = ("people.csv", *CLASSES)
+    unswayed_here("certify", *ask, "--out", "rows.csv", cwd=folder)
+    rows = pd.read_csv(folder / "rows.csv").set_index("row")["minimum_budget"]
+    row, least = int(rows.idxmax()), int(rows.max())
+    for budget, beyond in ((least - 1, True), (least, False)):
+        done = unswayed_here("witness", *ask, "--budget", budget, "--row", row, cwd=folder)
+        assert done.returncode == 0, done.stderr
+        said = f"the budget allows {budget} labels ({budget}): within it, no wrong labels change"
+        assert (said in done.stdout) is beyond

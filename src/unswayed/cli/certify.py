@@ -405,19 +405,20 @@ def witness(train: str, options: WitnessOptions) -> int:
             write_table(out, columns, escape=options.escape_formulas)
         digits = _digits(study, facts["score"], facts["new_score"])
         limited = isinstance(request.stated, InParts) and len(request.stated.terms) > 1
-        beyond = _beyond(study, facts) if options.bias.budget and options.folds is None else None
+        asks = options.bias.budget and options.folds is None
+        beyond = _beyond(study, at, facts) if asks else None
         _show_witness(terminal, facts | {"limited": limited, "beyond": beyond}, study, digits)
         introduce(terminal, (*study.notes, *study.last_notes()), facts)
         terminal.answer(facts | study.pass_facts())
     return 0
 
 
-def _beyond(study: Study, facts: dict[str, Any]) -> str | None:
+def _beyond(study: Study, at: int, facts: dict[str, Any]) -> str | None:
     """Say that the labels are more than the budget allows, where fewer are proven not to do it."""
-    most, safe = study.count(study.request.budget), facts.get("proven_not_to", math.inf)
+    most = study.count(study.request.budget)
     if study.unit != "labels" or not facts["overturned"] or facts["labels"] <= most:
         return None
-    if safe is None or safe < most:
+    if not study.minimum_budgets(np.array([at])).low[0] > most:  # rounding may hide it
         return None
     allowed = f"{labels(int(most))} ({study.request.budget.text})"
     return f"the budget allows {allowed}: within it, no wrong labels change this prediction"

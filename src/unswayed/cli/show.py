@@ -380,8 +380,7 @@ def show_confidence(terminal: Terminal, facts: dict[str, Any]) -> None:
 
 def _order(facts: dict[str, Any]) -> list[int]:
     """Return the places of the budgets, smallest first."""
-    found = facts["budgets"]
-    return sorted(range(len(found)), key=lambda at: float(found[at]["labels"]))
+    return [facts["budgets"].index(each) for each in ascending(facts["budgets"])]
 
 
 Cells = tuple[str, str, str]
